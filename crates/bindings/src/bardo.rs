@@ -1,0 +1,77 @@
+use crate::framework::DETERMINISTIC_DEPLOYER;
+use alloy_primitives::{Address, B256, Bytes, keccak256};
+use std::sync::LazyLock;
+
+mod artifact {
+    #![expect(missing_docs, reason = "generated from an ABI, which has no docs")]
+
+    alloy_sol_types::sol!(
+        #[derive(Debug)]
+        MortalityTimeWindowEnforcer,
+        "../../contracts/artifacts/MortalityTimeWindowEnforcer.json"
+    );
+}
+
+pub use artifact::MortalityTimeWindowEnforcer;
+
+/// Salt of every Bardo deployment: with fixed bytecode it fixes the address on every chain.
+const SALT: &[u8] = b"bardo.deploy.v1";
+
+/// A contract of ours and the address it has wherever it is deployed.
+#[derive(Clone, Debug)]
+pub struct Deployable {
+    /// Name of contract and artifact.
+    pub name: &'static str,
+    /// Where the deterministic deployer puts it.
+    pub address: Address,
+    /// Creation code.
+    pub init_code: Bytes,
+    /// Code found at `address` afterwards. None of our contracts has immutables or arguments, so
+    /// it is known before deployment.
+    pub runtime_code: Bytes,
+    /// CREATE2 salt.
+    pub salt: B256,
+}
+
+static DEPLOYABLES: LazyLock<Vec<Deployable>> = LazyLock::new(|| {
+    vec![deployable(
+        "MortalityTimeWindowEnforcer",
+        &MortalityTimeWindowEnforcer::BYTECODE,
+        &MortalityTimeWindowEnforcer::DEPLOYED_BYTECODE,
+    )]
+});
+
+fn deployable(name: &'static str, init_code: &Bytes, runtime_code: &Bytes) -> Deployable {
+    let salt = keccak256(SALT);
+    Deployable {
+        name,
+        address: create2_address(salt, init_code),
+        init_code: init_code.clone(),
+        runtime_code: runtime_code.clone(),
+        salt,
+    }
+}
+
+/// Everything `bardo deploy` puts on a chain, in order.
+#[must_use]
+pub fn deployables() -> &'static [Deployable] {
+    &DEPLOYABLES
+}
+
+/// Address of the MortalityTimeWindowEnforcer on every chain.
+#[must_use]
+pub fn mortality_time_window_enforcer() -> Address {
+    create2_address(keccak256(SALT), &MortalityTimeWindowEnforcer::BYTECODE)
+}
+
+/// Where the deterministic deployer puts `init_code` under `salt`.
+#[must_use]
+pub fn create2_address(salt: B256, init_code: &[u8]) -> Address {
+    DETERMINISTIC_DEPLOYER.create2_from_code(salt, init_code)
+}
+
+/// Calldata that makes the deterministic deployer create `init_code` under `salt`.
+#[must_use]
+pub fn deterministic_call(salt: B256, init_code: &[u8]) -> Bytes {
+    [salt.as_slice(), init_code].concat().into()
+}

@@ -1,0 +1,267 @@
+use crate::{ChainFault, Node, node::rpc};
+use alloy::{
+    eips::eip7702::SignedAuthorization,
+    network::TransactionBuilder,
+    primitives::{Address, B256, Bytes, U256, keccak256},
+    providers::Provider,
+    rpc::types::{TransactionReceipt, TransactionRequest},
+    sol_types::{SolCall, SolValue},
+};
+use bardo_bindings::framework::{
+    self, DELEGATION_MANAGER, DeleGator, DelegationManager, HYBRID_IMPL, HybridDeleGator,
+    MODE_BATCH, SIMPLE_FACTORY, SimpleFactory,
+};
+use golem_custody::{CustodyError, Execution, OwnerSigner, Redemption};
+use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain};
+use serde::{Deserialize, Serialize};
+
+/// The kinds of owner's account Bardo drives by a single key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccountKind {
+    /// The owner's EOA itself, upgraded by EIP-7702.
+    #[serde(rename = "7702")]
+    Stateless7702,
+    /// A Hybrid smart account owned by the EOA: the vault.
+    Hybrid,
+}
+
+/// An owner's account: where the money is and stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Which kind.
+    pub kind: AccountKind,
+    /// Its address: the delegator of every root grant.
+    pub address: Address,
+    /// The EOA whose key rules it.
+    pub owner: Address,
+    /// Creation of the proxy, for an account that is not deployed yet.
+    factory_call: Option<Bytes>,
+}
+
+/// A transaction for the owner's wallet, as any wallet takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerCall {
+    /// Who must send it.
+    pub from: Address,
+    /// Whom it calls.
+    pub to: Address,
+    /// Calldata.
+    pub data: Bytes,
+}
+
+/// Where the factory puts the Hybrid account of `owner` under `salt`.
+///
+/// `proxy_code` is the creation code of the framework's ERC-1967 proxy; it is not ours and comes
+/// from its package.
+#[must_use]
+pub fn hybrid_account(owner: Address, salt: B256, proxy_code: &[u8]) -> Account {
+    let init = HybridDeleGator::initializeCall {
+        owner,
+        keyIds: vec![],
+        xValues: vec![],
+        yValues: vec![],
+    };
+    let (address, create) = proxy_account(HYBRID_IMPL, init.abi_encode(), salt, proxy_code);
+    Account { kind: AccountKind::Hybrid, address, owner, factory_call: Some(create) }
+}
+
+/// Address of a proxy account, and the factory's calldata that creates it.
+#[must_use]
+pub fn proxy_account(
+    implementation: Address,
+    init: Vec<u8>,
+    salt: B256,
+    proxy_code: &[u8],
+) -> (Address, Bytes) {
+    let arguments = (implementation, Bytes::from(init)).abi_encode_params();
+    let bytecode: Bytes = [proxy_code, &arguments].concat().into();
+    let address = SIMPLE_FACTORY.create2(salt, keccak256(&bytecode));
+    (address, SimpleFactory::deployCall { bytecode, salt }.abi_encode().into())
+}
+
+impl Account {
+    /// The account that `owner`'s EOA becomes by EIP-7702.
+    #[must_use]
+    pub const fn stateless_7702(owner: Address) -> Self {
+        Self { kind: AccountKind::Stateless7702, address: owner, owner, factory_call: None }
+    }
+
+    /// Makes the account do `calls`, all or none, by plain transactions of the owner's EOA: no
+    /// bundler, no paymaster, no other process.
+    ///
+    /// A 7702 account calls itself, and is upgraded in the same transaction where it has no code.
+    /// A Hybrid account is deployed first where it has no code, and then obeys its owner through
+    /// a delegation to him that he signs for this one batch.
+    pub async fn act(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        calls: &[Execution],
+    ) -> Result<Vec<TransactionReceipt>, OwnerError> {
+        let fresh = node.code(self.address).await?.is_empty();
+        let mut receipts = Vec::new();
+        match self.kind {
+            AccountKind::Stateless7702 => {
+                let plan = node.plan(self.owner).await?;
+                let upgrade = if fresh { Some(owner.upgrade(&plan)?) } else { None };
+                let data = DeleGator::executeCall {
+                    mode: MODE_BATCH,
+                    executionCalldata: batch(calls),
+                }
+                .abi_encode();
+                receipts.push(send(node, owner, self.owner, data.into(), upgrade).await?);
+            }
+            AccountKind::Hybrid => {
+                if fresh && let Some(create) = &self.factory_call {
+                    receipts.push(send(node, owner, SIMPLE_FACTORY, create.clone(), None).await?);
+                }
+                let context = self.own_context(node.chain_id(), owner)?;
+                let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
+                receipts.push(send(node, owner, DELEGATION_MANAGER, data, None).await?);
+            }
+        }
+        Ok(receipts)
+    }
+
+    /// The owner's way into his own vault: a root delegation from the account to his EOA.
+    ///
+    /// It has no caveats on purpose: it lends the owner nothing that he does not have.
+    fn own_context(
+        &self,
+        chain_id: u64,
+        owner: &OwnerSigner,
+    ) -> Result<PermissionContext, OwnerError> {
+        let own = Delegation {
+            delegate: self.owner,
+            delegator: self.address,
+            authority: ROOT_AUTHORITY,
+            caveats: vec![],
+            salt: U256::ZERO,
+            signature: Bytes::new(),
+        };
+        let domain = SigningDomain { chain_id, manager: DELEGATION_MANAGER };
+        let signed = owner.grant(&domain, own)?;
+        PermissionContext::new(vec![signed]).map_err(|source| OwnerError::Context { source })
+    }
+
+    /// The transaction that ends `grant`, complete at the time of the grant.
+    ///
+    /// The owner keeps it: sent by his wallet to any node, it needs nothing of Bardo (SPEC G5).
+    pub fn revocation(
+        &self,
+        chain_id: u64,
+        owner: &OwnerSigner,
+        grant: &Delegation,
+    ) -> Result<OwnerCall, OwnerError> {
+        let disable = revocation(grant);
+        let data = match self.kind {
+            AccountKind::Stateless7702 => disable,
+            AccountKind::Hybrid => {
+                let call = Execution {
+                    target: DELEGATION_MANAGER,
+                    value: U256::ZERO,
+                    data: disable,
+                };
+                let context = self.own_context(chain_id, owner)?;
+                Redemption::single(DELEGATION_MANAGER, context, &call).calldata()
+            }
+        };
+        Ok(OwnerCall { from: self.owner, to: DELEGATION_MANAGER, data })
+    }
+}
+
+/// Calldata of `disableDelegation`, to be sent by the delegator's account.
+#[must_use]
+pub fn revocation(grant: &Delegation) -> Bytes {
+    let delegation = framework::Delegation {
+        delegate: grant.delegate,
+        delegator: grant.delegator,
+        authority: grant.authority,
+        caveats: grant
+            .caveats
+            .iter()
+            .map(|caveat| framework::Caveat {
+                enforcer: caveat.enforcer,
+                terms: caveat.terms.clone(),
+                args: caveat.args.clone(),
+            })
+            .collect(),
+        salt: grant.salt,
+        signature: grant.signature.clone(),
+    };
+    DelegationManager::disableDelegationCall { delegation }.abi_encode().into()
+}
+
+/// What an owner asked for was not done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OwnerError {
+    /// The chain could not be asked.
+    #[error(transparent)]
+    Chain(#[from] ChainFault),
+    /// The key did not sign.
+    #[error(transparent)]
+    Custody(#[from] CustodyError),
+    /// The chain of delegations is broken.
+    #[error("the owner's own delegation is not a permission context")]
+    Context {
+        /// Why.
+        source: golem_delegation::ContextError,
+    },
+    /// The transaction would fail, so it was not sent.
+    #[error("the owner's transaction to {to} would fail; nothing was sent")]
+    WouldFail {
+        /// Whom it calls.
+        to: Address,
+        /// Why.
+        source: ChainFault,
+    },
+    /// The transaction was mined and failed.
+    #[error("the owner's transaction {hash} failed on chain")]
+    Failed {
+        /// The transaction.
+        hash: B256,
+    },
+}
+
+fn batch(calls: &[Execution]) -> Bytes {
+    let calls: Vec<framework::Execution> = calls
+        .iter()
+        .map(|call| framework::Execution {
+            target: call.target,
+            value: call.value,
+            callData: call.data.clone(),
+        })
+        .collect();
+    calls.abi_encode().into()
+}
+
+async fn send(
+    node: &Node,
+    owner: &OwnerSigner,
+    to: Address,
+    data: Bytes,
+    upgrade: Option<SignedAuthorization>,
+) -> Result<TransactionReceipt, OwnerError> {
+    let mut request = TransactionRequest::default()
+        .with_from(owner.address())
+        .with_to(to)
+        .with_input(data.clone());
+    request.authorization_list = upgrade.clone().map(|signed| vec![signed]);
+    let gas = node
+        .provider()
+        .estimate_gas(request)
+        .await
+        .map_err(rpc("an estimate of the owner's transaction"))
+        .map_err(|source| OwnerError::WouldFail { to, source })?;
+    let plan = node.plan(owner.address()).await?;
+    let limit = gas.saturating_add(gas / 5);
+    let signed = owner.transaction(&plan, to, U256::ZERO, data, limit, upgrade)?;
+    let receipt = node.send(&signed).await?;
+    if receipt.status() {
+        Ok(receipt)
+    } else {
+        Err(OwnerError::Failed { hash: receipt.transaction_hash })
+    }
+}

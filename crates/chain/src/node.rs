@@ -1,0 +1,212 @@
+use alloy::{
+    consensus::Transaction as _,
+    eips::{BlockId, BlockNumberOrTag},
+    network::TransactionBuilder,
+    primitives::{Address, B256, Bytes, U256},
+    providers::{DynProvider, Provider, ProviderBuilder},
+    rpc::types::{TransactionReceipt, TransactionRequest},
+    sol_types::SolCall,
+    transports::{RpcError, TransportErrorKind},
+};
+use async_trait::async_trait;
+use golem_custody::{
+    BlockRef, BoxError, Receipt, SignedTransaction, Submit, TransactionPlan,
+};
+use url::Url;
+
+/// Something about the chain could not be read or done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChainFault {
+    /// The node did not answer.
+    #[error("node at {url} does not answer; check the URL and that the node runs")]
+    Unreachable {
+        /// Where, without credentials.
+        url: String,
+        /// Why.
+        source: RpcError<TransportErrorKind>,
+    },
+    /// A request failed.
+    #[error("node refused {what}")]
+    Rpc {
+        /// What was asked.
+        what: &'static str,
+        /// Why.
+        source: RpcError<TransportErrorKind>,
+    },
+    /// A contract's answer does not decode.
+    #[error("answer of {contract} to {what} does not decode; is it the expected contract?")]
+    Answer {
+        /// Who answered.
+        contract: Address,
+        /// What was asked.
+        what: &'static str,
+        /// Why.
+        source: alloy::sol_types::Error,
+    },
+    /// A contract that must be there is not.
+    #[error("no code at {address} ({what}) on chain {chain_id}")]
+    Missing {
+        /// What should be there.
+        what: &'static str,
+        /// Where.
+        address: Address,
+        /// On which chain.
+        chain_id: u64,
+    },
+    /// A block the node named cannot be read from it.
+    #[error("node has no newest block")]
+    NoHead,
+    /// A sent transaction was not seen in a block in time; it may still land.
+    #[error("transaction {hash} was sent but is not in a block yet; look it up before sending again")]
+    NotMined {
+        /// The transaction.
+        hash: B256,
+        /// Why.
+        source: alloy::providers::PendingTransactionError,
+    },
+}
+
+/// A node whose chain id was asked for once, at the start.
+#[derive(Clone, Debug)]
+pub struct Node {
+    provider: DynProvider,
+    chain_id: u64,
+}
+
+impl Node {
+    /// Connects over HTTP and asks for the chain id.
+    pub async fn connect(url: &Url) -> Result<Self, ChainFault> {
+        let provider = ProviderBuilder::new()
+            .disable_recommended_fillers()
+            .connect_http(url.clone())
+            .erased();
+        let chain_id = provider.get_chain_id().await.map_err(|source| {
+            ChainFault::Unreachable { url: redacted(url), source }
+        })?;
+        Ok(Self { provider, chain_id })
+    }
+
+    /// The chain's id.
+    #[must_use]
+    pub const fn chain_id(&self) -> u64 {
+        self.chain_id
+    }
+
+    /// The connection, for requests this type has no word for.
+    #[must_use]
+    pub const fn provider(&self) -> &DynProvider {
+        &self.provider
+    }
+
+    /// Calls a view function on the newest state.
+    pub async fn read<C: SolCall>(&self, to: Address, call: C) -> Result<C::Return, ChainFault> {
+        let request = TransactionRequest::default().with_to(to).with_input(call.abi_encode());
+        let answer = self
+            .provider
+            .call(request)
+            .await
+            .map_err(|source| ChainFault::Rpc { what: C::SIGNATURE, source })?;
+        C::abi_decode_returns_validate(&answer).map_err(|source| ChainFault::Answer {
+            contract: to,
+            what: C::SIGNATURE,
+            source,
+        })
+    }
+
+    /// Code at an address.
+    pub async fn code(&self, address: Address) -> Result<Bytes, ChainFault> {
+        self.provider.get_code_at(address).await.map_err(rpc("the code of an address"))
+    }
+
+    /// Fails unless there is code at `address`.
+    pub async fn require(&self, what: &'static str, address: Address) -> Result<(), ChainFault> {
+        if self.code(address).await?.is_empty() {
+            return Err(ChainFault::Missing { what, address, chain_id: self.chain_id });
+        }
+        Ok(())
+    }
+
+    /// Native balance, in wei.
+    pub async fn balance(&self, address: Address) -> Result<U256, ChainFault> {
+        self.provider.get_balance(address).await.map_err(rpc("a balance"))
+    }
+
+    /// The newest block.
+    pub async fn head(&self) -> Result<BlockRef, ChainFault> {
+        let block = self
+            .provider
+            .get_block(BlockId::Number(BlockNumberOrTag::Latest))
+            .await
+            .map_err(rpc("the newest block"))?
+            .ok_or(ChainFault::NoHead)?;
+        Ok(BlockRef {
+            number: block.header.number,
+            hash: block.header.hash,
+            timestamp: block.header.timestamp,
+        })
+    }
+
+    /// Next nonce, fees and balance of `sender`.
+    pub async fn plan(&self, sender: Address) -> Result<TransactionPlan, ChainFault> {
+        let fees =
+            self.provider.estimate_eip1559_fees().await.map_err(rpc("an estimate of fees"))?;
+        let nonce = self
+            .provider
+            .get_transaction_count(sender)
+            .pending()
+            .await
+            .map_err(rpc("a nonce"))?;
+        Ok(TransactionPlan {
+            chain_id: self.chain_id,
+            nonce,
+            max_fee_per_gas: fees.max_fee_per_gas,
+            max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
+            balance: self.balance(sender).await?,
+        })
+    }
+
+    /// Sends a signed transaction and waits for the block that holds it.
+    pub async fn send(&self, tx: &SignedTransaction) -> Result<TransactionReceipt, ChainFault> {
+        self.provider
+            .send_raw_transaction(&tx.raw)
+            .await
+            .map_err(rpc("a signed transaction"))?
+            .get_receipt()
+            .await
+            .map_err(|source| ChainFault::NotMined { hash: tx.hash, source })
+    }
+
+    /// Whether `hash` is known to the node, and by whom it was sent.
+    pub async fn sender_of(&self, hash: B256) -> Result<Option<(Address, Option<Address>)>, ChainFault> {
+        let found =
+            self.provider.get_transaction_by_hash(hash).await.map_err(rpc("a transaction"))?;
+        Ok(found.map(|tx| (tx.inner.signer(), tx.to())))
+    }
+}
+
+#[async_trait]
+impl Submit for Node {
+    async fn plan(&self, sender: Address) -> Result<TransactionPlan, BoxError> {
+        Ok(Self::plan(self, sender).await?)
+    }
+
+    async fn submit(&self, transaction: &SignedTransaction) -> Result<Receipt, BoxError> {
+        let receipt = self.send(transaction).await?;
+        Ok(Receipt {
+            hash: receipt.transaction_hash,
+            success: receipt.status(),
+            gas_used: receipt.gas_used,
+            block_number: receipt.block_number.unwrap_or_default(),
+        })
+    }
+}
+
+pub(crate) fn rpc(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind>) -> ChainFault {
+    move |source| ChainFault::Rpc { what, source }
+}
+
+/// A URL without user, password and query: providers put keys there.
+fn redacted(url: &Url) -> String {
+    format!("{}://{}", url.scheme(), url.authority().rsplit('@').next().unwrap_or_default())
+}

@@ -1,0 +1,157 @@
+use crate::{
+    BlockRef, BoxError, Denial, DenialCode, DryRun, Outcome, Redemption, Submit, TransactionPlan,
+    transaction::Body,
+};
+use alloy_primitives::{Address, U256};
+use golem_delegation::DelegationHash;
+
+/// Limits of the signer that no grant can widen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClearingPolicy {
+    /// Most that one transaction may cost, in wei (SPEC D20, ATK-22).
+    pub fee_ceiling: U256,
+    /// Seconds a clearance stays good after the block it was made on.
+    pub lifetime: u64,
+}
+
+impl Default for ClearingPolicy {
+    /// 0.005 ETH for a transaction; two minutes from dry run to signature.
+    fn default() -> Self {
+        Self { fee_ceiling: U256::from(5_000_000_000_000_000u64), lifetime: 120 }
+    }
+}
+
+/// A redemption that passed the dry run, with everything its transaction needs (INV-1).
+///
+/// Only [`clear`] makes one.
+#[derive(Debug)]
+pub struct Cleared {
+    redemption: Redemption,
+    plan: TransactionPlan,
+    gas_limit: u64,
+    block: BlockRef,
+    expires_at: u64,
+}
+
+impl Cleared {
+    /// State the dry run saw.
+    #[must_use]
+    pub const fn block(&self) -> BlockRef {
+        self.block
+    }
+
+    /// Last second in which it may be signed.
+    #[must_use]
+    pub const fn expires_at(&self) -> u64 {
+        self.expires_at
+    }
+
+    pub(crate) fn into_parts(self) -> (TransactionPlan, Body) {
+        let body = Body {
+            to: self.redemption.manager(),
+            value: U256::ZERO,
+            data: self.redemption.calldata(),
+            gas_limit: self.gas_limit,
+            authorizations: vec![],
+        };
+        (self.plan, body)
+    }
+}
+
+/// A refusal is an outcome, not an error: callers must look at both.
+#[derive(Debug)]
+#[must_use]
+pub enum Clearance {
+    /// May be signed, once.
+    Granted(Cleared),
+    /// Nothing was signed.
+    Refused(Denial),
+}
+
+/// We could not decide, or not sign. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CustodyError {
+    /// The dry run did not finish.
+    #[error("dry run of delegation {delegation} did not finish; nothing was signed")]
+    DryRun {
+        /// The leaf of the redemption.
+        delegation: DelegationHash,
+        /// Why.
+        source: BoxError,
+    },
+    /// Nonce, fees or balance could not be read.
+    #[error("transaction of {sender} could not be planned; nothing was signed")]
+    Plan {
+        /// Who would send.
+        sender: Address,
+        /// Why.
+        source: BoxError,
+    },
+    /// The clearance was not used in time.
+    #[error("clearance expired at {expires_at}, it is {now}; nothing was signed")]
+    Stale {
+        /// Its last second.
+        expires_at: u64,
+        /// The time given.
+        now: u64,
+    },
+    /// The key did not sign.
+    #[error("key of {signer} did not sign")]
+    Sign {
+        /// Whose key.
+        signer: Address,
+        /// Why.
+        source: BoxError,
+    },
+}
+
+/// Judges a redemption: dry run, fee ceiling, gas money. Signs nothing.
+///
+/// Gas is the node's estimate plus a fifth: state may move between dry run and block.
+pub async fn clear<C: DryRun + Submit + ?Sized>(
+    chain: &C,
+    redemption: Redemption,
+    redeemer: Address,
+    policy: &ClearingPolicy,
+) -> Result<Clearance, CustodyError> {
+    let delegation = redemption.context().leaf().hash();
+    let outcome = chain
+        .dry_run(&redemption, redeemer)
+        .await
+        .map_err(|source| CustodyError::DryRun { delegation, source })?;
+    let preview = match outcome {
+        Outcome::Allowed(preview) => preview,
+        Outcome::Refused(denial) => return Ok(Clearance::Refused(denial)),
+    };
+
+    let plan = chain
+        .plan(redeemer)
+        .await
+        .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
+    let gas_limit = preview.gas.saturating_add(preview.gas / 5);
+    let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
+    if worst > policy.fee_ceiling {
+        return Ok(Clearance::Refused(Denial::new(
+            DenialCode::FeeCeiling,
+            format!(
+                "the transaction could cost {worst} wei, more than its ceiling of {} wei",
+                policy.fee_ceiling
+            ),
+        )));
+    }
+    if worst > plan.balance {
+        return Ok(Clearance::Refused(Denial::new(
+            DenialCode::NoGas,
+            format!("the transaction could cost {worst} wei, {redeemer} holds {}", plan.balance),
+        )));
+    }
+
+    Ok(Clearance::Granted(Cleared {
+        redemption,
+        plan,
+        gas_limit,
+        block: preview.block,
+        expires_at: preview.block.timestamp.saturating_add(policy.lifetime),
+    }))
+}

@@ -1,0 +1,106 @@
+use alloy_primitives::Address;
+use serde::Serialize;
+use std::fmt;
+
+/// Stable name of a refusal. People search for it; programs match on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub enum DenialCode {
+    /// The delegation, or one above it, was disabled by its delegator.
+    #[serde(rename = "DELEGATION_DISABLED")]
+    DelegationDisabled,
+    /// The Golem's life has not begun.
+    #[serde(rename = "CAV-WINDOW-EARLY")]
+    WindowEarly,
+    /// The Golem's life is over.
+    #[serde(rename = "CAV-WINDOW-EXPIRED")]
+    WindowExpired,
+    /// A contract outside the list.
+    #[serde(rename = "CAV-TARGET")]
+    Target,
+    /// A function outside the list.
+    #[serde(rename = "CAV-METHOD")]
+    Method,
+    /// An argument that was pinned to another value.
+    #[serde(rename = "CAV-CALLDATA")]
+    Calldata,
+    /// More native value than allowed.
+    #[serde(rename = "CAV-VALUE")]
+    Value,
+    /// The number of redemptions is used up.
+    #[serde(rename = "CAV-CALLS")]
+    Calls,
+    /// Somebody who may not redeem.
+    #[serde(rename = "CAV-REDEEMER")]
+    Redeemer,
+    /// An execution mode the enforcer does not judge.
+    #[serde(rename = "CAV-MODE")]
+    Mode,
+    /// Terms the enforcer does not accept: the grant itself is broken.
+    #[serde(rename = "CAV-TERMS")]
+    Terms,
+    /// Another stock enforcer said no.
+    #[serde(rename = "CAV-OTHER")]
+    OtherCaveat,
+    /// The redeemer is not the delegate.
+    #[serde(rename = "DEL-DELEGATE")]
+    NotTheDelegate,
+    /// The chain of delegations is broken.
+    #[serde(rename = "DEL-AUTHORITY")]
+    BrokenChain,
+    /// The delegator did not sign this.
+    #[serde(rename = "DEL-SIGNATURE")]
+    Signature,
+    /// The manager is paused by its operator.
+    #[serde(rename = "DEL-PAUSED")]
+    Paused,
+    /// The delegator's account cannot execute: it has no code.
+    #[serde(rename = "DEL-NO-ACCOUNT")]
+    NoAccount,
+    /// Everything agreed, but the call itself failed at its target.
+    #[serde(rename = "EXE-REVERTED")]
+    Reverted,
+    /// The transaction could cost more than its ceiling.
+    #[serde(rename = "CUS-FEE-CEILING")]
+    FeeCeiling,
+    /// The redeemer cannot pay the transaction's gas.
+    #[serde(rename = "CUS-NO-GAS")]
+    NoGas,
+}
+
+/// A refusal: which rule, whose, and why in words an owner understands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Denial {
+    /// Which rule.
+    pub code: DenialCode,
+    /// The enforcer that refused, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enforcer: Option<Address>,
+    /// Its name, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enforcer_name: Option<String>,
+    /// A sentence with the numbers.
+    pub reason: String,
+}
+
+impl Denial {
+    /// A refusal that no enforcer made.
+    #[must_use]
+    pub fn new(code: DenialCode, reason: impl Into<String>) -> Self {
+        Self { code, enforcer: None, enforcer_name: None, reason: reason.into() }
+    }
+
+    /// The same refusal, made by `enforcer`.
+    #[must_use]
+    pub fn by(mut self, enforcer: Address, name: impl Into<String>) -> Self {
+        self.enforcer = Some(enforcer);
+        self.enforcer_name = Some(name.into());
+        self
+    }
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}

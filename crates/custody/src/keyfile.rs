@@ -1,0 +1,132 @@
+use alloy_primitives::hex;
+use alloy_signer::k256::elliptic_curve::rand_core::OsRng;
+use alloy_signer_local::PrivateKeySigner;
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+use zeroize::Zeroizing;
+
+/// Why a key file could not be used. Never says what is in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyFileError {
+    /// Not there, or not readable.
+    #[error("key file {path} cannot be read")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Others on the machine could read it.
+    #[error("key file {path} has mode {mode:03o}; make it private: chmod 600 {path}")]
+    Loose {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// Not a private key in hex.
+    #[error("key file {path} does not hold a private key: 64 hex digits are expected")]
+    NotAKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Wrong password, or not a keystore.
+    #[error("keystore {path} does not open: wrong password, or not a V3 keystore")]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Could not be written.
+    #[error("keystore {path} cannot be written")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: BoxedCause,
+    },
+}
+
+type BoxedCause = Box<dyn std::error::Error + Send + Sync>;
+
+fn private(path: &Path) -> Result<(), KeyFileError> {
+    let read = |source| KeyFileError::Read { path: path.into(), source };
+    let mode = fs::metadata(path).map_err(read)?.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 { Ok(()) } else { Err(KeyFileError::Loose { path: path.into(), mode }) }
+}
+
+/// Reads a private key in hex, with or without `0x`.
+pub(crate) fn open_hex(path: &Path) -> Result<PrivateKeySigner, KeyFileError> {
+    private(path)?;
+    let text = Zeroizing::new(
+        fs::read(path).map_err(|source| KeyFileError::Read { path: path.into(), source })?,
+    );
+    let mut key = Zeroizing::new([0u8; 32]);
+    // Neither cause may be kept: it can quote the key.
+    if hex::decode_to_slice(text.trim_ascii(), key.as_mut_slice()).is_err() {
+        return Err(KeyFileError::NotAKey { path: path.into() });
+    }
+    match PrivateKeySigner::from_slice(key.as_slice()) {
+        Ok(signer) => Ok(signer),
+        Err(_) => Err(KeyFileError::NotAKey { path: path.into() }),
+    }
+}
+
+pub(crate) fn open_keystore(path: &Path, password: &str) -> Result<PrivateKeySigner, KeyFileError> {
+    private(path)?;
+    match PrivateKeySigner::decrypt_keystore(path, password) {
+        Ok(signer) => Ok(signer),
+        // The cause tells wrong passwords from broken files; an owner needs neither told apart.
+        Err(_) => Err(KeyFileError::Locked { path: path.into() }),
+    }
+}
+
+/// Encrypts into a private folder beside `path`, then links the file into place: it appears
+/// whole or not at all, and never replaces another.
+pub(crate) fn save_keystore(
+    key: &PrivateKeySigner,
+    path: &Path,
+    password: &str,
+) -> Result<(), KeyFileError> {
+    let failed = |source: BoxedCause| KeyFileError::Write { path: path.into(), source };
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(|| failed("the path names no file".into()))?;
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let staging = parent.join(format!(".{name}.new"));
+    let result = write_keystore(key, &staging, path, password);
+    // Whatever happened, no half-written key stays behind.
+    let _ = fs::remove_dir_all(&staging);
+    result.map_err(failed)
+}
+
+fn write_keystore(
+    key: &PrivateKeySigner,
+    staging: &Path,
+    path: &Path,
+    password: &str,
+) -> Result<(), BoxedCause> {
+    fs::create_dir_all(staging)?;
+    fs::set_permissions(staging, fs::Permissions::from_mode(0o700))?;
+    let secret = Zeroizing::new(key.to_bytes().0);
+    PrivateKeySigner::encrypt_keystore(
+        staging,
+        &mut OsRng,
+        secret.as_slice(),
+        password,
+        Some("key"),
+    )?;
+    let sealed = fs::read(staging.join("key"))?;
+    let whole = staging.join("whole");
+    let mut file =
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&whole)?;
+    file.write_all(&sealed)?;
+    file.sync_all()?;
+    fs::hard_link(&whole, path)?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod clearance;
+mod denial;
+mod keyfile;
+mod owner;
+mod ports;
+mod redemption;
+mod session;
+mod transaction;
+
+pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear};
+pub use denial::{Denial, DenialCode};
+pub use keyfile::KeyFileError;
+pub use owner::OwnerSigner;
+pub use ports::{BlockRef, BoxError, DryRun, Outcome, Preview, Receipt, SessionSigner, Submit};
+pub use redemption::{Execution, Redemption};
+pub use session::SessionKey;
+pub use transaction::{SignedTransaction, TransactionPlan};

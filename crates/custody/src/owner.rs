@@ -1,0 +1,85 @@
+use crate::{
+    BoxError, CustodyError, KeyFileError, SignedTransaction, TransactionPlan, keyfile,
+    transaction::{self, Body, sign_digest},
+};
+use alloy_eips::eip7702::{Authorization, SignedAuthorization};
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_signer_local::PrivateKeySigner;
+use bardo_bindings::framework::STATELESS_7702_IMPL;
+use golem_delegation::{Delegation, SigningDomain};
+use std::path::Path;
+
+/// An owner's key on his own command line (SPEC G14).
+///
+/// It signs grants, the account's upgrade, and transactions he asks for. No Golem ever has one.
+#[expect(missing_debug_implementations, reason = "INV-2: a secret is never shown")]
+pub struct OwnerSigner(PrivateKeySigner);
+
+impl OwnerSigner {
+    /// A new key.
+    #[must_use]
+    pub fn born() -> Self {
+        Self(PrivateKeySigner::random())
+    }
+
+    /// Reads a private key in hex. A file that others could read is refused.
+    pub fn from_key_file(path: &Path) -> Result<Self, KeyFileError> {
+        keyfile::open_hex(path).map(Self)
+    }
+
+    /// Opens an encrypted keystore (V3). A file that others could read is refused.
+    pub fn from_keystore(path: &Path, password: &str) -> Result<Self, KeyFileError> {
+        keyfile::open_keystore(path, password).map(Self)
+    }
+
+    /// The owner's EOA.
+    #[must_use]
+    pub const fn address(&self) -> Address {
+        self.0.address()
+    }
+
+    /// Signs a delegation for one manager on one chain.
+    pub fn grant(
+        &self,
+        domain: &SigningDomain,
+        delegation: Delegation,
+    ) -> Result<Delegation, CustodyError> {
+        let signature =
+            sign_digest(&self.0, &domain.digest(&delegation)).map_err(|e| self.failed(e.into()))?;
+        Ok(delegation.signed(signature.as_bytes().to_vec()))
+    }
+
+    /// Signs the upgrade of the owner's EOA to the framework's account (EIP-7702).
+    ///
+    /// The chain id is the plan's and never 0, the code is never the caller's choice (ATK-32).
+    pub fn upgrade(&self, plan: &TransactionPlan) -> Result<SignedAuthorization, CustodyError> {
+        let authorization = Authorization {
+            chain_id: U256::from(plan.chain_id),
+            address: STATELESS_7702_IMPL,
+            // The transaction that carries it uses up the plan's nonce first.
+            nonce: plan.nonce.saturating_add(1),
+        };
+        let signature = sign_digest(&self.0, &authorization.signature_hash())
+            .map_err(|e| self.failed(e.into()))?;
+        Ok(authorization.into_signed(signature))
+    }
+
+    /// Signs a transaction of the owner's EOA, with the upgrade where one is given.
+    pub fn transaction(
+        &self,
+        plan: &TransactionPlan,
+        to: Address,
+        value: U256,
+        data: Bytes,
+        gas_limit: u64,
+        upgrade: Option<SignedAuthorization>,
+    ) -> Result<SignedTransaction, CustodyError> {
+        let authorizations = upgrade.into_iter().collect();
+        let body = Body { to, value, data, gas_limit, authorizations };
+        transaction::sign(&self.0, plan, body).map_err(|e| self.failed(e.into()))
+    }
+
+    fn failed(&self, source: BoxError) -> CustodyError {
+        CustodyError::Sign { signer: self.0.address(), source }
+    }
+}

@@ -1,0 +1,157 @@
+use alloy_primitives::{Address, B256, Bytes, Keccak256, U256, address, keccak256};
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::LazyLock};
+
+/// Authority of a delegation that starts at its delegator: 32 bytes of `ff`.
+pub const ROOT_AUTHORITY: B256 = B256::repeat_byte(0xff);
+
+/// The framework's name for "whoever redeems".
+///
+/// A delegation to it is redeemable by every account that learns its bytes.
+pub const ANY_DELEGATE: Address = address!("0000000000000000000000000000000000000a11");
+
+const CAVEAT_TYPE: &str = "Caveat(address enforcer,bytes terms)";
+const DELEGATION_TYPE: &str = "Delegation(address delegate,address delegator,bytes32 authority,Caveat[] caveats,uint256 salt)Caveat(address enforcer,bytes terms)";
+
+static CAVEAT_TYPE_HASH: LazyLock<B256> = LazyLock::new(|| keccak256(CAVEAT_TYPE));
+static DELEGATION_TYPE_HASH: LazyLock<B256> = LazyLock::new(|| keccak256(DELEGATION_TYPE));
+
+/// Identity of a delegation: its EIP-712 struct hash, the same on every chain.
+///
+/// ```
+/// use golem_delegation::{Delegation, DelegationHash, ROOT_AUTHORITY};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// let grant = Delegation {
+///     delegate: Address::repeat_byte(1),
+///     delegator: Address::repeat_byte(2),
+///     authority: ROOT_AUTHORITY,
+///     caveats: vec![],
+///     salt: U256::ZERO,
+///     signature: Bytes::new(),
+/// };
+/// let hash: DelegationHash = grant.hash();
+/// assert!(hash.to_string().starts_with("0x"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DelegationHash(pub B256);
+
+impl fmt::Display for DelegationHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for DelegationHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// One condition of a delegation: the contract that judges it and the bytes it judges by.
+///
+/// `args` belong to whoever redeems: they are neither hashed nor signed, so no rule may rely on
+/// them (ATK-03).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Caveat {
+    /// Contract called before and after the execution.
+    pub enforcer: Address,
+    /// What the delegator signed.
+    pub terms: Bytes,
+    /// What the redeemer adds.
+    #[serde(default)]
+    pub args: Bytes,
+}
+
+impl Caveat {
+    /// A caveat with empty `args`.
+    ///
+    /// ```
+    /// use golem_delegation::{Caveat, terms::MortalityTimeWindow};
+    /// # use alloy_primitives::Address;
+    /// let window = MortalityTimeWindow::new(1_800_000_000, 1_800_600_000)?;
+    /// let caveat = Caveat::new(Address::repeat_byte(7), window.encode());
+    /// assert_eq!(caveat.terms.len(), MortalityTimeWindow::LEN);
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
+    #[must_use]
+    pub fn new(enforcer: Address, terms: impl Into<Bytes>) -> Self {
+        Self { enforcer, terms: terms.into(), args: Bytes::new() }
+    }
+
+    fn struct_hash(&self) -> B256 {
+        let mut hasher = Keccak256::new();
+        hasher.update(*CAVEAT_TYPE_HASH);
+        hasher.update(self.enforcer.into_word());
+        hasher.update(keccak256(&self.terms));
+        hasher.finalize()
+    }
+}
+
+/// A signed, caveated grant from `delegator` to `delegate` (ERC-7710).
+///
+/// The JSON form is the one MetaMask's kit writes.
+///
+/// ```
+/// use golem_delegation::Delegation;
+/// let grant: Delegation = serde_json::from_str(r#"{
+///     "delegate": "0x0101010101010101010101010101010101010101",
+///     "delegator": "0x0202020202020202020202020202020202020202",
+///     "authority": "0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+///     "caveats": [],
+///     "salt": "0x0",
+///     "signature": "0x"
+/// }"#)?;
+/// assert!(grant.is_root());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delegation {
+    /// Who may redeem.
+    pub delegate: Address,
+    /// Whose authority is lent.
+    pub delegator: Address,
+    /// Hash of the parent delegation, or [`ROOT_AUTHORITY`].
+    pub authority: B256,
+    /// Every one of them must agree.
+    pub caveats: Vec<Caveat>,
+    /// Makes two otherwise equal grants differ.
+    pub salt: U256,
+    /// Not part of the hash.
+    #[serde(default)]
+    pub signature: Bytes,
+}
+
+impl Delegation {
+    /// Whether the grant starts at its delegator, not at another delegation.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.authority == ROOT_AUTHORITY
+    }
+
+    /// The EIP-712 struct hash: without domain, signature and `args`.
+    #[must_use]
+    pub fn hash(&self) -> DelegationHash {
+        let mut caveats = Keccak256::new();
+        for caveat in &self.caveats {
+            caveats.update(caveat.struct_hash());
+        }
+        let mut hasher = Keccak256::new();
+        hasher.update(*DELEGATION_TYPE_HASH);
+        hasher.update(self.delegate.into_word());
+        hasher.update(self.delegator.into_word());
+        hasher.update(self.authority);
+        hasher.update(caveats.finalize());
+        hasher.update(self.salt.to_be_bytes::<32>());
+        DelegationHash(hasher.finalize())
+    }
+
+    /// The same grant carrying `signature`.
+    #[must_use]
+    pub fn signed(mut self, signature: impl Into<Bytes>) -> Self {
+        self.signature = signature.into();
+        self
+    }
+}

@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod abi;
+mod context;
+mod delegation;
+mod signing;
+pub mod terms;
+
+pub use context::{ContextError, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext};
+pub use delegation::{ANY_DELEGATE, Caveat, Delegation, DelegationHash, ROOT_AUTHORITY};
+pub use signing::{SIGNATURE_LEN, SignatureError, SigningDomain};
+pub use terms::TermsError;

@@ -1,0 +1,242 @@
+//! Results of runs that are too long for every check, bound to the sources they ran on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::artifacts::sorted;
+use crate::sources;
+
+const FOLDER: &str = "testdata/longruns";
+/// Enough of a hash to tell which file moved; the whole set is bound by a full one.
+const SHORT: usize = 12;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Name {
+    Fuzz,
+    Mutants,
+    Soak,
+}
+
+impl Name {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fuzz => "fuzz",
+            Self::Mutants => "mutants",
+            Self::Soak => "soak",
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Writes testdata/longruns/<name>.json.
+    Record {
+        /// Which run.
+        name: Name,
+        /// Files and folders the run depends on.
+        #[arg(long, num_args = 1.., required = true)]
+        sources: Vec<String>,
+        /// A JSON object with at least `"ok": true`.
+        #[arg(long)]
+        result: PathBuf,
+    },
+    /// Fails when a recorded run is missing, failed, or ran on other sources.
+    Check,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sources {
+    paths: Vec<String>,
+    sha256: String,
+    files: BTreeMap<String, String>,
+}
+
+pub(crate) fn run(root: &Path, action: Action, out: &mut dyn Write) -> Result<bool> {
+    match action {
+        Action::Record { name, sources, result } => {
+            let text = fs::read_to_string(&result)
+                .with_context(|| format!("read {}", result.display()))?;
+            record(root, name, &sources, &text)?;
+            writeln!(out, "recorded {FOLDER}/{}.json; commit it", name.as_str())?;
+            Ok(true)
+        }
+        Action::Check => {
+            let mut problems = Vec::new();
+            for name in Name::value_variants() {
+                problems.extend(check(root, *name)?);
+            }
+            crate::verdict(&problems, out)
+        }
+    }
+}
+
+/// Writes a result with the hashes of its sources. A run that failed is not recorded.
+pub(crate) fn record(root: &Path, name: Name, paths: &[String], result: &str) -> Result<()> {
+    let mut result: Map<String, Value> =
+        serde_json::from_str(result).context("parse the result")?;
+    ensure!(
+        result.get("ok") == Some(&Value::Bool(true)),
+        "the {} run does not say \"ok\": true, so it is not recorded",
+        name.as_str()
+    );
+    let hashes = sources::hashes(root, paths)?;
+    ensure!(!hashes.is_empty(), "no source under {}", paths.join(", "));
+    let mut paths = paths.to_vec();
+    paths.sort();
+    paths.dedup();
+    let sources = Sources { paths, sha256: sources::digest(&hashes), files: short(&hashes) };
+    result
+        .insert("sources".to_owned(), serde_json::to_value(sources).context("write the sources")?);
+
+    let mut text =
+        serde_json::to_string_pretty(&sorted(&Value::Object(result))).context("write JSON")?;
+    text.push('\n');
+    fs::create_dir_all(root.join(FOLDER)).with_context(|| format!("create {FOLDER}"))?;
+    let file = root.join(FOLDER).join(format!("{}.json", name.as_str()));
+    fs::write(&file, text).with_context(|| format!("write {}", file.display()))
+}
+
+fn short(hashes: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    hashes.iter().map(|(name, hash)| (name.clone(), hash.chars().take(SHORT).collect())).collect()
+}
+
+fn check(root: &Path, name: Name) -> Result<Option<String>> {
+    let name = name.as_str();
+    let file = format!("{FOLDER}/{name}.json");
+    let mend = format!("run `make {name}` and commit {file}");
+    let Ok(text) = fs::read_to_string(root.join(&file)) else {
+        return Ok(Some(format!("{file} is missing; {mend}")));
+    };
+    let recorded: Value = serde_json::from_str(&text).with_context(|| format!("parse {file}"))?;
+    if recorded.get("ok") != Some(&Value::Bool(true)) {
+        return Ok(Some(format!("{file} records a run that did not pass; {mend}")));
+    }
+    let sources = recorded.get("sources").cloned().unwrap_or_default();
+    let sources: Sources =
+        serde_json::from_value(sources).with_context(|| format!("parse sources of {file}"))?;
+    let hashes = sources::hashes(root, &sources.paths)?;
+    if sources::digest(&hashes) == sources.sha256 {
+        return Ok(None);
+    }
+    let changes = changes(&sources.files, &short(&hashes));
+    Ok(Some(format!("{file} is stale: {}; {mend}", changes.join(", "))))
+}
+
+fn changes(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Vec<String> {
+    let mut changes = Vec::new();
+    for (name, hash) in new {
+        match old.get(name) {
+            None => changes.push(format!("{name} is new")),
+            Some(before) if before != hash => changes.push(format!("{name} changed")),
+            Some(_) => {}
+        }
+    }
+    changes.extend(
+        old.keys().filter(|name| !new.contains_key(*name)).map(|name| format!("{name} is gone")),
+    );
+    if changes.is_empty() {
+        changes.push("its own hash was edited".to_owned());
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::scratch;
+
+    const ALL: [Name; 3] = [Name::Fuzz, Name::Mutants, Name::Soak];
+
+    fn recorded(folder: &str) -> PathBuf {
+        let root = scratch(folder);
+        fs::create_dir_all(root.join("src")).unwrap();
+        fs::write(root.join("src/a.rs"), "one").unwrap();
+        fs::write(root.join("src/b.rs"), "two").unwrap();
+        for name in ALL {
+            record(&root, name, &["src".to_owned()], r#"{"ok": true, "runs": 5}"#).unwrap();
+        }
+        root
+    }
+
+    fn said(root: &Path) -> (bool, String) {
+        let mut out = Vec::new();
+        let fine = run(root, Action::Check, &mut out).unwrap();
+        (fine, String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn a_fresh_record_passes_and_keeps_its_result() {
+        let root = recorded("longrun-fresh");
+
+        assert_eq!(said(&root), (true, String::new()));
+        let text = fs::read_to_string(root.join("testdata/longruns/fuzz.json")).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["runs"], 5);
+        assert_eq!(value["sources"]["paths"][0], "src");
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_changed_a_new_and_a_removed_source_are_each_named() {
+        let root = recorded("longrun-stale");
+        fs::write(root.join("src/a.rs"), "other").unwrap();
+        fs::remove_file(root.join("src/b.rs")).unwrap();
+        fs::write(root.join("src/c.rs"), "three").unwrap();
+
+        let (fine, said) = said(&root);
+
+        assert!(!fine);
+        assert!(
+            said.contains(
+                "soak.json is stale: src/a.rs changed, src/c.rs is new, src/b.rs is gone; run `make soak`"
+            ),
+            "{said}"
+        );
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_missing_record_fails() {
+        let root = recorded("longrun-missing");
+        fs::remove_file(root.join("testdata/longruns/mutants.json")).unwrap();
+
+        let (fine, said) = said(&root);
+
+        assert!(!fine);
+        assert!(
+            said.contains("testdata/longruns/mutants.json is missing; run `make mutants`"),
+            "{said}"
+        );
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_failed_is_neither_recorded_nor_accepted() {
+        let root = recorded("longrun-failed");
+        assert!(record(&root, Name::Soak, &["src".to_owned()], r#"{"ok": false}"#).is_err());
+        assert!(record(&root, Name::Soak, &["src".to_owned()], "{}").is_err());
+
+        let file = root.join("testdata/longruns/soak.json");
+        let text = fs::read_to_string(&file).unwrap().replace("\"ok\": true", "\"ok\": false");
+        fs::write(&file, text).unwrap();
+
+        assert!(said(&root).1.contains("records a run that did not pass"));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_record_without_sources_is_refused() {
+        let root = recorded("longrun-empty");
+
+        assert!(record(&root, Name::Fuzz, &["nowhere".to_owned()], r#"{"ok": true}"#).is_err());
+        fs::remove_dir_all(root).unwrap();
+    }
+}

@@ -1,0 +1,464 @@
+//! Takes each defence out in turn and demands that its test notices.
+//!
+//! A patch in tests/mutants starts with lines such as
+//!
+//! ```text
+//! # ATK-12: the rule no longer refuses batch mode
+//! # expect-fail: forge MortalityTimeWindowEnforcerTest::test_refusesBatchMode
+//! # expect-fail: nextest golem-custody a_refused_redemption_is_never_cleared
+//! ```
+//!
+//! followed by a unified diff. Each named test must pass on the clean tree and fail on the patched one by
+//! its own failing: a patch that does not apply or does not compile proves nothing.
+//!
+//! Tests that use the local chain load our contracts from its dumped state, which a mutant does not
+//! rebuild. A patch of Solidity therefore names a forge test that deploys from source.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::json;
+use walkdir::WalkDir;
+
+use crate::longrun::{self, Name};
+use crate::reports::{self, Outcome};
+use crate::sources;
+
+const FOLDER: &str = "tests/mutants";
+const TREE: &str = "target/mutants/tree";
+const RESULT: &str = "target/mutants/result.json";
+/// nextest's own exit codes: some test failed; nothing to run.
+const NEXTEST_FAILED: i32 = 100;
+const NEXTEST_NO_TESTS: i32 = 4;
+
+/// A test that must notice.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Expectation {
+    Forge { contract: String, test: String },
+    Nextest { package: String, filter: String },
+}
+
+impl std::fmt::Display for Expectation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Forge { contract, test } => write!(f, "forge {contract}::{test}"),
+            Self::Nextest { package, filter } => write!(f, "nextest {package} {filter}"),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Mutant {
+    /// File name of the patch.
+    name: String,
+    /// Rows and what is taken out, as written.
+    removes: Vec<(String, String)>,
+    expectations: Vec<Expectation>,
+    /// Files the patch touches.
+    touches: BTreeSet<String>,
+}
+
+/// What a test did in the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Run {
+    Passed,
+    Failed,
+    /// Did not compile, or no such test: proves nothing either way.
+    Unproven(String),
+}
+
+pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Result<bool> {
+    let mutants: Vec<_> = read(root)?
+        .into_iter()
+        .filter(|mutant| only.is_none_or(|part| mutant.name.contains(part)))
+        .collect();
+    ensure!(!mutants.is_empty(), "{FOLDER} holds no such patch");
+    let tree = root.join(TREE);
+    sync(root, &tree)?;
+
+    let mut problems = Vec::new();
+    let all: BTreeSet<_> = mutants.iter().flat_map(|mutant| &mutant.expectations).collect();
+    for expectation in all {
+        match observe(root, &tree, expectation)? {
+            Run::Passed => {}
+            Run::Failed => problems.push(format!("{expectation} fails without any mutant")),
+            Run::Unproven(why) => problems.push(format!("{expectation} without any mutant: {why}")),
+        }
+    }
+    if !crate::verdict(&problems, out)? {
+        return Ok(false);
+    }
+
+    let mut rows = Vec::new();
+    for mutant in &mutants {
+        sync(root, &tree)?;
+        apply(root, &tree, &mutant.name)?;
+        for expectation in &mutant.expectations {
+            let seen = observe(root, &tree, expectation)?;
+            let word = match &seen {
+                Run::Failed => "killed",
+                Run::Passed => "SURVIVED",
+                Run::Unproven(_) => "UNPROVEN",
+            };
+            writeln!(out, "{word:<9} {:<44} {expectation}", mutant.name)?;
+            match seen {
+                Run::Failed => {}
+                Run::Passed => {
+                    problems.push(format!("{}: {expectation} did not notice", mutant.name))
+                }
+                Run::Unproven(why) => {
+                    problems.push(format!("{}: {expectation}: {why}", mutant.name))
+                }
+            }
+        }
+        rows.push(json!({
+            "patch": mutant.name,
+            "removes": mutant.removes.iter().map(|(id, what)| json!({ "id": id, "what": what })).collect::<Vec<_>>(),
+            "noticed_by": mutant.expectations.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }));
+    }
+    sync(root, &tree)?;
+    let fine = crate::verdict(&problems, out)?;
+    writeln!(out, "{} mutants, {} problems", mutants.len(), problems.len())?;
+
+    let result = serde_json::to_string(&json!({ "ok": fine, "mutants": rows }))
+        .context("write the result")?;
+    fs::write(root.join(RESULT), &result).with_context(|| format!("write {RESULT}"))?;
+    if fine && only.is_none() {
+        longrun::record(root, Name::Mutants, &depends_on(root, &mutants)?, &result)?;
+        writeln!(out, "recorded testdata/longruns/mutants.json; commit it")?;
+    }
+    Ok(fine)
+}
+
+fn read(root: &Path) -> Result<Vec<Mutant>> {
+    let folder = root.join(FOLDER);
+    let mut mutants = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("list {FOLDER}"))? {
+        let name = entry
+            .with_context(|| format!("list {FOLDER}"))?
+            .file_name()
+            .to_string_lossy()
+            .into_owned();
+        if name.ends_with(".patch") {
+            let text =
+                fs::read_to_string(folder.join(&name)).with_context(|| format!("read {name}"))?;
+            mutants.push(parse(&name, &text).with_context(|| format!("read {FOLDER}/{name}"))?);
+        }
+    }
+    mutants.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(mutants)
+}
+
+fn parse(name: &str, text: &str) -> Result<Mutant> {
+    let mut removes = Vec::new();
+    let mut expectations = Vec::new();
+    for line in text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim) {
+        match line.split_once(':').map(|(key, value)| (key.trim(), value.trim())) {
+            Some(("expect-fail", value)) => expectations.push(expectation(value)?),
+            Some((id, what)) if !id.contains(' ') && !what.is_empty() => {
+                removes.push((id.to_owned(), what.to_owned()));
+            }
+            _ => {}
+        }
+    }
+    // `--- a/x` and `+++ b/x` name a file; a removed or added line never follows such a pair.
+    let lines: Vec<_> = text.lines().collect();
+    let mut touches = BTreeSet::new();
+    for pair in lines.windows(2) {
+        let [old, new] = pair else { continue };
+        if let (true, Some(file)) = (old.starts_with("--- "), new.strip_prefix("+++ b/")) {
+            touches.insert(file.split('\t').next().unwrap_or(file).to_owned());
+        }
+    }
+    ensure!(!touches.is_empty(), "the patch touches no file (paths start with a/ and b/)");
+    ensure!(!removes.is_empty(), "no header line `# ATK-n: what defence it removes`");
+    ensure!(!expectations.is_empty(), "no header line `# expect-fail: …`");
+    let solidity = touches.iter().any(|file| file.starts_with("contracts/"));
+    if solidity
+        && expectations.iter().any(|expected| matches!(expected, Expectation::Nextest { .. }))
+    {
+        bail!(
+            "a patch of contracts cannot be shown by nextest: its tests load the local chain's dumped state, \
+             which is not rebuilt; name a forge test that deploys from source"
+        );
+    }
+    Ok(Mutant { name: name.to_owned(), removes, expectations, touches })
+}
+
+fn expectation(value: &str) -> Result<Expectation> {
+    let words: Vec<_> = value.split_whitespace().collect();
+    match words.as_slice() {
+        ["forge", name] => {
+            let (contract, test) = name.split_once("::").context("write `forge Contract::test`")?;
+            Ok(Expectation::Forge { contract: contract.to_owned(), test: test.to_owned() })
+        }
+        ["nextest", package, filter] => Ok(Expectation::Nextest {
+            package: (*package).to_owned(),
+            filter: (*filter).to_owned(),
+        }),
+        _ => bail!("`{value}`: write `forge Contract::test` or `nextest package test`"),
+    }
+}
+
+/// Makes the tree equal to the repository's own files. Files that are equal keep their time, so that
+/// neither cargo nor forge builds them again.
+fn sync(root: &Path, tree: &Path) -> Result<()> {
+    fs::create_dir_all(tree).context("create the tree for mutants")?;
+    let names: BTreeSet<_> = sources::files(root, &[".".to_owned()])?.into_iter().collect();
+    for name in &names {
+        let (from, to) = (root.join(name), tree.join(name));
+        let bytes = fs::read(&from).with_context(|| format!("read {name}"))?;
+        if fs::read(&to).is_ok_and(|old| old == bytes) {
+            continue;
+        }
+        fs::create_dir_all(to.parent().context("find a file's folder")?)
+            .context("create a folder")?;
+        fs::write(&to, bytes).with_context(|| format!("copy {name}"))?;
+        let mode = fs::metadata(&from).with_context(|| format!("read {name}"))?.permissions();
+        fs::set_permissions(&to, mode).with_context(|| format!("copy {name}"))?;
+    }
+    let built = ["target", "node_modules", ".devchain", "contracts/out", "contracts/cache"]
+        .map(|name| tree.join(name));
+    let entries = WalkDir::new(tree)
+        .into_iter()
+        .filter_entry(|entry| !built.iter().any(|path| entry.path() == path));
+    for entry in entries {
+        let entry = entry.context("walk the tree for mutants")?;
+        let name =
+            entry.path().strip_prefix(tree).context("name a file of the tree")?.to_string_lossy();
+        if entry.file_type().is_file() && !names.contains(name.as_ref()) {
+            fs::remove_file(entry.path())
+                .with_context(|| format!("remove {name} from the tree"))?;
+        }
+    }
+    for name in ["node_modules", ".devchain"] {
+        if root.join(name).exists() && !tree.join(name).exists() {
+            symlink(root.join(name), tree.join(name))
+                .with_context(|| format!("link {name} into the tree"))?;
+        }
+    }
+    Ok(())
+}
+
+fn apply(root: &Path, tree: &Path, name: &str) -> Result<()> {
+    let output = Command::new("patch")
+        .args(["-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch", "-i"])
+        .arg(root.join(FOLDER).join(name))
+        .current_dir(tree)
+        .output()
+        .context("start patch")?;
+    ensure!(output.status.success(), "{name} does not apply any more:\n{}", said(&output));
+    Ok(())
+}
+
+fn observe(root: &Path, tree: &Path, expectation: &Expectation) -> Result<Run> {
+    match expectation {
+        Expectation::Forge { contract, test } => {
+            let forge = root.join("node_modules/@foundry-rs/forge-linux-amd64/bin/forge");
+            let output = Command::new(forge)
+                .args(["test", "--json", "--match-contract", &format!("^{contract}$")])
+                .args(["--match-test", &format!("^{test}(\\(|$)")])
+                // Code without its guard may well have an unused argument.
+                .env("FOUNDRY_DENY", "never")
+                .current_dir(tree.join("contracts"))
+                .output()
+                .context("start forge; run `make setup` first")?;
+            Ok(judge_forge(&output, &expectation.to_string()))
+        }
+        Expectation::Nextest { package, filter } => {
+            let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            let output = Command::new(program)
+                .args(["nextest", "run", "--offline", "--no-fail-fast", "-p", package, filter])
+                .current_dir(tree)
+                .env("CARGO_TARGET_DIR", root.join("target/mutants-target"))
+                .output()
+                .context("start cargo nextest")?;
+            Ok(judge_nextest(&output))
+        }
+    }
+}
+
+fn judge_forge(output: &Output, name: &str) -> Run {
+    let text = String::from_utf8_lossy(&output.stdout);
+    match reports::forge(&text).ok().and_then(|outcomes| outcomes.get(name).copied()) {
+        Some(Outcome::Passed) => Run::Passed,
+        Some(Outcome::Failed) => Run::Failed,
+        Some(Outcome::Skipped) => Run::Unproven("it was skipped".to_owned()),
+        None => Run::Unproven(format!("it did not run:\n{}", said(output))),
+    }
+}
+
+fn judge_nextest(output: &Output) -> Run {
+    match output.status.code() {
+        Some(0) => Run::Passed,
+        Some(NEXTEST_FAILED) => Run::Failed,
+        Some(NEXTEST_NO_TESTS) => Run::Unproven("no test has that name".to_owned()),
+        _ => Run::Unproven(format!("it did not run:\n{}", said(output))),
+    }
+}
+
+/// The end of what a program said.
+fn said(output: &Output) -> String {
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let lines: Vec<_> = text.lines().collect();
+    lines.get(lines.len().saturating_sub(30)..).unwrap_or_default().join("\n")
+}
+
+/// Files whose change makes the result stale: patches, what they touch, and the tests that notice.
+fn depends_on(root: &Path, mutants: &[Mutant]) -> Result<Vec<String>> {
+    let mut paths = BTreeSet::from([FOLDER.to_owned()]);
+    let tests = sources::files(root, &["contracts/test".to_owned()])?;
+    let packages = crate::metadata::Metadata::read(root)?;
+    for mutant in mutants {
+        paths.extend(mutant.touches.iter().cloned());
+        for expectation in &mutant.expectations {
+            match expectation {
+                Expectation::Forge { contract, .. } => {
+                    let declares = format!("contract {contract} ");
+                    for file in &tests {
+                        let text = fs::read_to_string(root.join(file))
+                            .with_context(|| format!("read {file}"))?;
+                        if text.contains(&declares) {
+                            paths.insert(file.clone());
+                        }
+                    }
+                }
+                Expectation::Nextest { package, .. } => {
+                    let found = packages.members().find(|member| member.name == *package);
+                    let found = found.with_context(|| format!("find the package {package}"))?;
+                    let folder = PathBuf::from(&found.manifest_path);
+                    let folder = folder.parent().and_then(|folder| folder.strip_prefix(root).ok());
+                    let folder = folder.with_context(|| format!("find the folder of {package}"))?;
+                    paths.insert(folder.to_string_lossy().into_owned());
+                }
+            }
+        }
+    }
+    Ok(paths.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+    use crate::sources::scratch;
+
+    const PATCH: &str = "# ATK-12: batch mode is let through\n\
+        # expect-fail: forge RuleTest::test_refusesBatch\n\
+        --- a/contracts/src/rules/Rule.sol\n+++ b/contracts/src/rules/Rule.sol\n\
+        @@ -1,2 +1,1 @@\n-guard();\n act();\n";
+
+    fn output(code: i32, stdout: &str) -> Output {
+        Output {
+            status: ExitStatus::from_raw(code << 8),
+            stdout: stdout.into(),
+            stderr: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_patch_says_what_it_removes_and_who_must_notice() {
+        let mutant = parse("a.patch", PATCH).unwrap();
+
+        assert_eq!(mutant.removes, [("ATK-12".to_owned(), "batch mode is let through".to_owned())]);
+        assert_eq!(mutant.expectations[0].to_string(), "forge RuleTest::test_refusesBatch");
+        assert_eq!(mutant.touches, BTreeSet::from(["contracts/src/rules/Rule.sol".to_owned()]));
+    }
+
+    #[test]
+    fn a_patch_without_a_row_an_expectation_or_a_diff_is_refused() {
+        let without = |start: &str| {
+            let text: Vec<_> = PATCH.lines().filter(|line| !line.starts_with(start)).collect();
+            parse("a.patch", &text.join("\n")).unwrap_err().to_string()
+        };
+
+        assert!(without("# ATK").contains("what defence"));
+        assert!(without("# expect").contains("expect-fail"));
+        assert!(without("+++").contains("touches no file"));
+    }
+
+    #[test]
+    fn a_solidity_patch_cannot_be_shown_by_nextest() {
+        let text =
+            PATCH.replace("forge RuleTest::test_refusesBatch", "nextest bardo-e2e slice::swaps");
+
+        assert!(parse("a.patch", &text).unwrap_err().to_string().contains("dumped state"));
+    }
+
+    #[test]
+    fn an_unknown_runner_is_refused() {
+        assert!(expectation("cargo test x").is_err());
+        assert!(expectation("forge test_x").is_err());
+    }
+
+    #[test]
+    fn only_a_failing_test_kills_a_forge_mutant() {
+        let report = |status: &str| {
+            format!(
+                r#"{{"test/R.t.sol:RuleTest":{{"test_results":{{"test_x()":{{"status":"{status}"}}}}}}}}"#
+            )
+        };
+        let name = "forge RuleTest::test_x";
+
+        assert_eq!(judge_forge(&output(1, &report("Failure")), name), Run::Failed);
+        assert_eq!(judge_forge(&output(0, &report("Success")), name), Run::Passed);
+        assert!(matches!(judge_forge(&output(0, &report("Skipped")), name), Run::Unproven(_)));
+        assert!(matches!(judge_forge(&output(1, "Compiler run failed"), name), Run::Unproven(_)));
+        assert!(matches!(judge_forge(&output(0, "{}"), name), Run::Unproven(_)));
+    }
+
+    #[test]
+    fn only_a_failing_test_kills_a_nextest_mutant() {
+        assert_eq!(judge_nextest(&output(100, "")), Run::Failed);
+        assert_eq!(judge_nextest(&output(0, "")), Run::Passed);
+        for code in [4, 101, 1] {
+            assert!(matches!(judge_nextest(&output(code, "")), Run::Unproven(_)), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_tree_is_restored_after_a_patch_and_equal_files_keep_their_time() {
+        let root = scratch("mutants-sync");
+        let tree = root.join(TREE);
+        fs::create_dir_all(root.join(FOLDER)).unwrap();
+        fs::create_dir_all(root.join("contracts/src/rules")).unwrap();
+        fs::create_dir_all(root.join("node_modules")).unwrap();
+        fs::write(root.join("contracts/src/rules/Rule.sol"), "guard();\nact();\n").unwrap();
+        fs::write(root.join("other"), "x").unwrap();
+        fs::write(root.join(FOLDER).join("a.patch"), PATCH).unwrap();
+        sync(&root, &tree).unwrap();
+        let time = fs::metadata(tree.join("other")).unwrap().modified().unwrap();
+
+        apply(&root, &tree, "a.patch").unwrap();
+        assert_eq!(
+            fs::read_to_string(tree.join("contracts/src/rules/Rule.sol")).unwrap(),
+            "act();\n"
+        );
+        fs::write(tree.join("stray"), "x").unwrap();
+        sync(&root, &tree).unwrap();
+
+        assert_eq!(
+            fs::read_to_string(tree.join("contracts/src/rules/Rule.sol")).unwrap(),
+            "guard();\nact();\n"
+        );
+        assert_eq!(fs::metadata(tree.join("other")).unwrap().modified().unwrap(), time);
+        assert!(!tree.join("stray").exists());
+        assert!(tree.join("node_modules").is_symlink());
+        fs::write(root.join("contracts/src/rules/Rule.sol"), "act();\n").unwrap();
+        sync(&root, &tree).unwrap();
+        assert!(apply(&root, &tree, "a.patch").unwrap_err().to_string().contains("does not apply"));
+        fs::remove_dir_all(root).unwrap();
+    }
+}
