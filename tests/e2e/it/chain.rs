@@ -1,0 +1,274 @@
+//! The local chain: what stands on it, its clock, and that it never outlives its user.
+
+use alloy::{
+    primitives::{Address, U256, keccak256},
+    providers::ext::AnvilApi,
+    sol_types::SolValue,
+};
+use anyhow::{Context, Result};
+use bardo_bindings::{
+    defi::{
+        Erc20, Erc4626, PriceFeed, QuoterV2, SwapRouter02, UniswapV3Pool,
+    },
+    deployables, enforcers,
+    framework::{
+        DELEGATION_MANAGER, DeleGator, DelegationManager, ENTRY_POINT, HYBRID_IMPL, MULTISIG_IMPL,
+        STATELESS_7702_IMPL,
+    },
+};
+use bardo_testkit::{Stage, dollars, root};
+use golem_chain::{
+    Node,
+    local::{LocalChain, LocalFiles},
+};
+use golem_delegation::SigningDomain;
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+#[tokio::test]
+async fn the_whole_field_stands_at_its_addresses() -> Result<()> {
+    let stage = Stage::open().await?;
+    let node = stage.node();
+    let book = stage.book();
+
+    assert_eq!(node.chain_id(), 8453);
+    for (name, address) in enforcers::STOCK {
+        let there = !node.code(*address).await?.is_empty();
+        // Its package holds older code than its address: left out rather than faked.
+        assert_eq!(there, *name != "SpecificActionERC20TransferBatchEnforcer", "{name}");
+    }
+    for implementation in [STATELESS_7702_IMPL, HYBRID_IMPL, MULTISIG_IMPL] {
+        let manager = node.read(implementation, DeleGator::delegationManagerCall {}).await?;
+        let entry_point = node.read(implementation, DeleGator::entryPointCall {}).await?;
+        assert_eq!((manager, entry_point), (DELEGATION_MANAGER, ENTRY_POINT));
+    }
+    let domain = SigningDomain { chain_id: 8453, manager: DELEGATION_MANAGER };
+    let on_chain = node.read(DELEGATION_MANAGER, DelegationManager::getDomainHashCall {}).await?;
+    assert_eq!(domain.separator(), on_chain);
+    for contract in deployables() {
+        assert_eq!(node.code(contract.address).await?, contract.runtime_code, "{}", contract.name);
+    }
+    let router = book.swap_router_02;
+    assert_eq!(node.read(router, SwapRouter02::factoryCall {}).await?, book.factory);
+    assert_eq!(node.read(router, SwapRouter02::WETH9Call {}).await?, book.weth);
+    let positions = node.read(router, SwapRouter02::positionManagerCall {}).await?;
+    assert_eq!(positions, book.position_manager);
+    for address in [book.swap_router, book.quoter, book.vault] {
+        assert!(!node.code(address).await?.is_empty(), "{address}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn pools_feeds_and_vault_are_funded_and_agree_on_the_price() -> Result<()> {
+    let stage = Stage::open().await?;
+    let node = stage.node();
+    let book = stage.book();
+
+    for (pool, fee) in [(book.pool_500, 500u16), (book.pool_3000, 3_000)] {
+        assert!(node.read(pool, UniswapV3Pool::liquidityCall {}).await? > 0, "{fee}");
+        let quote = QuoterV2::quoteExactInputSingleCall {
+            params: QuoterV2::QuoteExactInputSingleParams {
+                tokenIn: book.weth,
+                tokenOut: book.usdc,
+                amountIn: U256::from(1_000_000_000_000_000_000u64),
+                fee: fee.try_into()?,
+                sqrtPriceLimitX96: Default::default(),
+            },
+        };
+        let out = node.read(book.quoter, quote).await?.amountOut;
+        assert!(out > dollars(2_480) && out < dollars(2_500), "{fee}: {out}");
+    }
+    let eth = node.read(book.eth_usd, PriceFeed::latestRoundDataCall {}).await?;
+    assert_eq!(eth.answer.to_string(), "250000000000");
+    assert_eq!(node.read(book.eth_usd, PriceFeed::decimalsCall {}).await?, 8);
+    let assets = node.read(book.vault, Erc4626::totalAssetsCall {}).await?;
+    assert_eq!(assets, dollars(1_000_000));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_price_can_be_set_and_goes_back_with_the_stage() -> Result<()> {
+    let before = {
+        let stage = Stage::open().await?;
+        let read = PriceFeed::latestRoundDataCall {};
+        let before = stage.node().read(stage.book().eth_usd, read).await?.answer;
+        stage.set_price(stage.book().eth_usd, 1_234_00000000).await?;
+        let read = PriceFeed::latestRoundDataCall {};
+        let set = stage.node().read(stage.book().eth_usd, read).await?;
+        assert_eq!(set.answer.to_string(), "123400000000");
+        assert_eq!(set.updatedAt, U256::from(stage.now().await?));
+        before
+    };
+
+    let stage = Stage::open().await?;
+    let read = PriceFeed::latestRoundDataCall {};
+    let again = stage.node().read(stage.book().eth_usd, read).await?.answer;
+
+    assert_eq!(again, before);
+    Ok(())
+}
+
+/// USDC's wallet-visible domain: "USD Coin", "2".
+#[tokio::test]
+async fn usdc_has_usdcs_own_domain_and_six_decimals() -> Result<()> {
+    let stage = Stage::open().await?;
+    let usdc = stage.book().usdc;
+    let domain = keccak256(
+        (
+            keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+            keccak256("USD Coin"),
+            keccak256("2"),
+            U256::from(8453),
+            usdc,
+        )
+            .abi_encode(),
+    );
+
+    assert_eq!(stage.node().read(usdc, Erc20::DOMAIN_SEPARATORCall {}).await?, domain);
+    assert_eq!(stage.node().read(usdc, Erc20::decimalsCall {}).await?, 6);
+    Ok(())
+}
+
+/// A real vault takes a deposit and pays it back (SPEC X5).
+#[tokio::test]
+async fn the_vault_takes_a_deposit_and_gives_it_back() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(golem_chain::AccountKind::Hybrid).await?;
+    let (usdc, vault) = (stage.book().usdc, stage.book().vault);
+    let account = owner.account.address;
+    let assets = dollars(500);
+
+    owner.act(&stage, usdc, Erc20::approveCall { spender: vault, amount: assets }).await?;
+    owner.act(&stage, vault, Erc4626::depositCall { assets, receiver: account }).await?;
+    assert_eq!(stage.balance_of(usdc, account).await?, dollars(9_500));
+    let withdraw = Erc4626::withdrawCall { assets, receiver: account, owner: account };
+    owner.act(&stage, vault, withdraw).await?;
+
+    assert_eq!(stage.balance_of(usdc, account).await?, dollars(10_000));
+    Ok(())
+}
+
+#[tokio::test]
+async fn time_moves_forward_and_back_to_the_start_with_the_next_stage() -> Result<()> {
+    let (start, later) = {
+        let stage = Stage::open().await?;
+        let start = stage.now().await?;
+        stage.warp(start + 30 * 86_400).await?;
+        (start, stage.now().await?)
+    };
+
+    let stage = Stage::open().await?;
+    stage.node().provider().anvil_mine(Some(1), None).await?;
+    let again = stage.now().await?;
+
+    assert_eq!(later, start + 30 * 86_400);
+    assert!(again < start + 3_600, "{again} is near {start}");
+    Ok(())
+}
+
+/// Reports what it takes; the bound is the "about a second", with room for a busy machine.
+#[tokio::test]
+async fn a_chain_starts_from_its_state_with_everything_on_it() -> Result<()> {
+    let begun = Instant::now();
+    let chain = LocalChain::start(&LocalFiles::at(root()))?;
+    let node = Node::connect(chain.url()).await?;
+    let there = !node.code(DELEGATION_MANAGER).await?.is_empty();
+
+    eprintln!("local chain answered after {} ms", begun.elapsed().as_millis());
+    assert!(there);
+    assert_eq!(chain.url().host_str(), Some("127.0.0.1"));
+    Ok(())
+}
+
+fn alive(pid: &str) -> bool {
+    Command::new("kill")
+        .args(["-0", pid])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+#[tokio::test]
+async fn a_dropped_chain_is_gone_when_drop_returns() -> Result<()> {
+    let chain = LocalChain::start(&LocalFiles::at(root()))?;
+    let url = chain.url().clone();
+    assert!(Node::connect(&url).await.is_ok());
+
+    drop(chain);
+
+    assert!(Node::connect(&url).await.is_err());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_chain_ends_when_its_user_panics() -> Result<()> {
+    let chain = LocalChain::start(&LocalFiles::at(root()))?;
+    let url = chain.url().clone();
+
+    let panicked = std::thread::spawn(move || {
+        let _mine = chain;
+        panic!("on purpose");
+    })
+    .join();
+
+    assert!(panicked.is_err());
+    assert!(Node::connect(&url).await.is_err());
+    Ok(())
+}
+
+/// kill -9 of the process that started the chain: nothing in it can run, and the chain ends.
+#[test]
+fn a_chain_ends_when_its_user_is_killed() -> Result<()> {
+    let mut user = Command::new(env!("CARGO_BIN_EXE_soak"))
+        .args(["hold"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut lines = BufReader::new(user.stdout.take().context("no output")?).lines();
+    let pid = lines.next().context("no pid")??;
+    assert!(alive(&pid));
+
+    user.kill()?;
+    user.wait()?;
+
+    // The guard ends as soon as the kernel has closed its pipe.
+    let begun = Instant::now();
+    while alive(&pid) {
+        assert!(begun.elapsed().as_secs() < 20, "guard {pid} outlived its user");
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+/// Where nothing listens, the error says what to do.
+#[tokio::test]
+async fn an_unreachable_node_says_so() {
+    let error = Node::connect(&"http://user:secret@127.0.0.1:1/key".parse().unwrap()).await.unwrap_err();
+
+    let words = error.to_string();
+    assert!(words.contains("127.0.0.1:1") && words.contains("check the URL"), "{words}");
+    assert!(!words.contains("secret") && !words.contains("key"), "credentials are not shown: {words}");
+}
+
+#[test]
+fn a_folder_without_a_chain_says_how_to_build_it() {
+    let folder = tempfile::tempdir().unwrap();
+
+    let error = LocalChain::start(&LocalFiles::at(folder.path())).unwrap_err();
+
+    assert!(error.to_string().contains("make devchain"), "{error}");
+}
+
+#[tokio::test]
+async fn a_stranger_has_no_code_and_is_named() -> Result<()> {
+    let stage = Stage::open().await?;
+
+    let error = stage.node().require("a thing", Address::repeat_byte(1)).await.unwrap_err();
+
+    assert!(error.to_string().contains("a thing") && error.to_string().contains("8453"), "{error}");
+    Ok(())
+}

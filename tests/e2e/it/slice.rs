@@ -1,0 +1,481 @@
+//! The thin slice: a delegated swap, what is refused around it, and the owner's way out.
+
+use alloy::{
+    primitives::{Address, B256, Bytes, U256},
+    providers::ext::DebugApi,
+    rpc::types::trace::geth::{
+        CallConfig, CallFrame, GethDebugTracingOptions, GethTrace,
+    },
+    sol_types::SolCall,
+};
+use anyhow::{Result, bail};
+use bardo_bindings::{
+    defi::{Erc20, SwapRouter02},
+    framework::{DELEGATION_MANAGER, DelegationManager, MODE_SINGLE, MODE_SINGLE_TRY},
+};
+use bardo_e2e::{Agent, Attempt, STIPEND, swap, swap_grant, unsigned};
+use bardo_testkit::{Stage, dollars};
+use golem_chain::{AccountKind, revocation};
+use golem_custody::{
+    Clearance, ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, SessionKey,
+    SessionSigner, clear,
+};
+use golem_delegation::{
+    Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
+};
+
+const KINDS: [AccountKind; 2] = [AccountKind::Stateless7702, AccountKind::Hybrid];
+
+/// Every call of a trace, outermost first.
+fn calls(frame: &CallFrame, out: &mut Vec<(Address, Option<Address>)>) {
+    out.push((frame.from, frame.to));
+    for inner in &frame.calls {
+        calls(inner, out);
+    }
+}
+
+async fn trace(stage: &Stage, hash: B256) -> Result<Vec<(Address, Option<Address>)>> {
+    let options = GethDebugTracingOptions::call_tracer(CallConfig::default());
+    let GethTrace::CallTracer(frame) =
+        stage.node().provider().debug_trace_transaction(hash, options).await?
+    else {
+        bail!("not a call trace");
+    };
+    let mut found = Vec::new();
+    calls(&frame, &mut found);
+    Ok(found)
+}
+
+#[tokio::test]
+async fn a_session_key_swaps_from_the_owners_account() -> Result<()> {
+    for kind in KINDS {
+        let stage = Stage::open().await?;
+        let owner = stage.owner(kind).await?;
+        let agent = Agent::hired(&stage, &owner, 3).await?;
+        let book = stage.book();
+        let weth_before = stage.balance_of(book.weth, agent.account).await?;
+
+        let receipt = agent.attempt(&stage, &swap(&stage, agent.account, dollars(100))).await?.receipt()?;
+
+        let sold = dollars(10_000) - stage.balance_of(book.usdc, agent.account).await?;
+        let bought = stage.balance_of(book.weth, agent.account).await? - weth_before;
+        assert_eq!(sold, dollars(100), "{kind:?}");
+        // 100 USDC at 2,500 less the 0.05 % fee and a little price impact.
+        assert!(bought > U256::from(39_900_000_000_000_000u64), "{kind:?} bought {bought}");
+        assert!(bought < U256::from(40_000_000_000_000_000u64), "{kind:?} bought {bought}");
+        let seen = trace(&stage, receipt.hash).await?;
+        assert!(
+            seen.contains(&(agent.account, Some(book.swap_router_02))),
+            "msg.sender at the router is the owner's account: {seen:?}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_multisig_owner_grants_with_two_of_three_keys_and_not_with_one() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.multisig_owner().await?;
+    let session = SessionKey::born();
+    stage.fund(session.address(), STIPEND, U256::ZERO).await?;
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 3600)?;
+    let mut terms = swap_grant(&stage, session.address(), owner.address(), 2, window);
+    // Nobody approved the router here: a call that needs no allowance shows the same thing.
+    terms.router = stage.book().usdc;
+    let mut grant = unsigned(owner.address(), &terms);
+    grant.caveats.truncate(3);
+    let transfer = Execution {
+        target: stage.book().usdc,
+        value: U256::ZERO,
+        data: Erc20::transferCall { to: Address::repeat_byte(0x77), amount: dollars(5) }
+            .abi_encode()
+            .into(),
+    };
+
+    let one = owner.grant_by(1, &stage.domain(), grant.clone())?;
+    let two = owner.grant(&stage.domain(), grant)?;
+    let by_one = Agent { key: SessionKey::born(), grant: one, account: owner.address() };
+    let weak = Redemption::single(
+        DELEGATION_MANAGER,
+        PermissionContext::new(vec![by_one.grant.clone()])?,
+        &transfer,
+    );
+    let agent = Agent { key: session, grant: two, account: owner.address() };
+
+    let policy = ClearingPolicy::default();
+    let refused = clear(stage.node(), weak, agent.key.address(), &policy).await?;
+    assert!(
+        matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Signature),
+        "{refused:?}"
+    );
+    let _ = agent.attempt(&stage, &transfer).await?.receipt()?;
+    assert_eq!(
+        stage.balance_of(stage.book().usdc, Address::repeat_byte(0x77)).await?,
+        dollars(5)
+    );
+    Ok(())
+}
+
+/// Each caveat of the grant, one attempt outside it: refused by the judge with its own code, and
+/// by the chain when the judge is skipped.
+#[tokio::test]
+async fn what_a_caveat_does_not_allow_is_refused_by_judge_and_chain() -> Result<()> {
+    for kind in KINDS {
+        let stage = Stage::open().await?;
+        let owner = stage.owner(kind).await?;
+        let agent = Agent::hired(&stage, &owner, 1).await?;
+        let thief = Address::repeat_byte(0x66);
+        let good = swap(&stage, agent.account, dollars(10));
+        let other_target = Execution { target: stage.book().usdc, ..good.clone() };
+        let other_method = Execution {
+            data: SwapRouter02::factoryCall {}.abi_encode().into(),
+            ..good.clone()
+        };
+        let to_thief = swap(&stage, thief, dollars(10));
+        let mut reversed = good.data.to_vec();
+        reversed[4..68].rotate_left(32);
+        let other_pair = Execution { data: reversed.into(), ..good.clone() };
+        let with_value = Execution { value: U256::from(1), ..good.clone() };
+        // ATK-16: too short for a selector, too short for the pinned argument.
+        let no_selector = Execution { data: Bytes::from_static(&[0x04]), ..good.clone() };
+        let cut = Execution { data: good.data.slice(..70), ..good.clone() };
+
+        for (attempt, code) in [
+            (&other_target, DenialCode::Target),
+            (&other_method, DenialCode::Method),
+            (&to_thief, DenialCode::Calldata),
+            (&other_pair, DenialCode::Calldata),
+            (&with_value, DenialCode::Value),
+            (&no_selector, DenialCode::Method),
+            (&cut, DenialCode::Calldata),
+        ] {
+            let denial = agent.attempt(&stage, attempt).await?.refusal()?;
+            assert_eq!(denial.code, code, "{kind:?} {denial}");
+            assert!(denial.enforcer.is_some(), "{denial:?} names the enforcer");
+            let forced = agent.force(&stage, attempt).await?;
+            assert!(!forced.status(), "{kind:?} {code:?} went through");
+        }
+        assert_eq!(stage.balance_of(stage.book().weth, thief).await?, U256::ZERO);
+
+        let _ = agent.attempt(&stage, &good).await?.receipt()?;
+        let again = agent.attempt(&stage, &good).await?.refusal()?;
+        assert_eq!(again.code, DenialCode::Calls);
+        assert!(again.reason.contains("all 1 calls"), "{again}");
+        assert!(!agent.force(&stage, &good).await?.status());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_window_opens_with_its_first_second_and_closes_after_its_last() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let start = stage.now().await? + 1_000;
+    let window = MortalityTimeWindow::new(start, start + 100)?;
+    let agent = Agent::hired_for(&stage, &owner, 10, window).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+
+    stage.warp(start - 1).await?;
+    let early = agent.attempt(&stage, &good).await?.refusal()?;
+    assert_eq!(early.code, DenialCode::WindowEarly);
+    assert!(early.reason.contains(&start.to_string()), "{early}");
+
+    // The transaction itself must stand on the bound, not only the dry run before it.
+    use alloy::providers::ext::AnvilApi;
+    let provider = stage.node().provider();
+    stage.warp(start).await?;
+    let _ = agent.attempt(&stage, &good).await?.receipt()?;
+    provider.anvil_set_next_block_timestamp(start + 100).await?;
+    assert!(agent.force(&stage, &good).await?.status(), "the last second belongs to the window");
+    provider.anvil_set_next_block_timestamp(start + 101).await?;
+    assert!(!agent.force(&stage, &good).await?.status(), "one second later it is closed");
+    let late = agent.attempt(&stage, &good).await?.refusal()?;
+    assert_eq!(late.code, DenialCode::WindowExpired);
+    Ok(())
+}
+
+#[tokio::test]
+async fn another_redeemer_gains_nothing_even_by_a_redelegation() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Hybrid).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let thief = SessionKey::born();
+    stage.fund(thief.address(), STIPEND, U256::ZERO).await?;
+    let policy = ClearingPolicy::default();
+
+    // The same grant, redeemed by a stranger.
+    let plain = agent.redemption(&good)?;
+    let stranger = clear(stage.node(), plain, thief.address(), &policy).await?;
+    assert!(
+        matches!(&stranger, Clearance::Refused(d) if d.code == DenialCode::NotTheDelegate),
+        "{stranger:?}"
+    );
+
+    // Passed on by a key that was stolen: the redeemer caveat of the root still names the agent.
+    let stolen = bardo_testkit::fixed_signer(0x31)?;
+    stage.fund(stolen.address(), STIPEND, U256::ZERO).await?;
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 3600)?;
+    let terms = swap_grant(&stage, stolen.address(), agent.account, 5, window);
+    let root = owner.signer.grant(&stage.domain(), unsigned(agent.account, &terms))?;
+    let child = Delegation {
+        delegate: thief.address(),
+        delegator: stolen.address(),
+        authority: root.hash().0,
+        caveats: vec![],
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    };
+    let child = stolen.grant(&stage.domain(), child)?;
+    let context = PermissionContext::new(vec![child, root])?;
+    let passed_on = Redemption::single(DELEGATION_MANAGER, context, &good);
+    let refused = clear(stage.node(), passed_on, thief.address(), &policy).await?;
+    assert!(
+        matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Redeemer),
+        "{refused:?}"
+    );
+    Ok(())
+}
+
+/// ATK-01, ATK-02: a grant signed for another manager or chain is worth nothing here.
+#[tokio::test]
+async fn a_grant_for_another_chain_or_manager_is_refused() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let mut elsewhere = stage.domain();
+    elsewhere.chain_id = 1;
+    let mut other_manager = stage.domain();
+    other_manager.manager = Address::repeat_byte(0x99);
+
+    for domain in [elsewhere, other_manager] {
+        let grant = owner.signer.grant(&domain, agent.grant.clone())?;
+        let context = PermissionContext::new(vec![grant])?;
+        let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
+        let policy = ClearingPolicy::default();
+        let answer = clear(stage.node(), redemption, agent.key.address(), &policy).await?;
+        assert!(
+            matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Signature),
+            "{answer:?}"
+        );
+    }
+    Ok(())
+}
+
+/// ATK-03: nothing that is not signed may widen a grant; what is signed may not be changed.
+#[tokio::test]
+async fn a_changed_field_beside_a_valid_signature_is_refused() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let policy = ClearingPolicy::default();
+    let mut salted = agent.grant.clone();
+    salted.salt = U256::from(1);
+    let mut reordered = agent.grant.clone();
+    reordered.caveats.swap(0, 1);
+    let mut fewer = agent.grant.clone();
+    fewer.caveats.pop();
+    let mut widened = agent.grant.clone();
+    widened.caveats[0].terms = MortalityTimeWindow::new(0, u64::MAX)?.encode().into();
+
+    for changed in [salted, reordered, fewer, widened] {
+        let context = PermissionContext::new(vec![changed])?;
+        let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
+        let answer = clear(stage.node(), redemption, agent.key.address(), &policy).await?;
+        assert!(
+            matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Signature),
+            "{answer:?}"
+        );
+    }
+    let mut with_args = agent.grant.clone();
+    with_args.caveats[0].args = Bytes::from_static(&[1; 64]);
+    let to_thief = swap(&stage, Address::repeat_byte(0x66), dollars(1));
+    let context = PermissionContext::new(vec![with_args])?;
+    let redemption = Redemption::single(DELEGATION_MANAGER, context, &to_thief);
+    let answer = clear(stage.node(), redemption, agent.key.address(), &policy).await?;
+    assert!(
+        matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Calldata),
+        "{answer:?}"
+    );
+    Ok(())
+}
+
+/// ATK-12: the window judges plain calls and batches; in try mode it refuses.
+#[tokio::test]
+async fn try_mode_is_refused_by_the_window() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    // Only the window, so that no stock enforcer can be the one that refuses.
+    let mut grant = agent.grant.clone();
+    grant.caveats.truncate(1);
+    let grant = owner.signer.grant(&stage.domain(), grant)?;
+    let context = PermissionContext::new(vec![grant])?.encode();
+    let call = swap(&stage, agent.account, dollars(1));
+    let packed: Bytes =
+        [call.target.as_slice(), &call.value.to_be_bytes::<32>(), &call.data].concat().into();
+    let redeem = |mode| -> Bytes {
+        DelegationManager::redeemDelegationsCall {
+            permissionContexts: vec![context.clone()],
+            modes: vec![mode],
+            executionCallDatas: vec![packed.clone()],
+        }
+        .abi_encode()
+        .into()
+    };
+    let key = agent.key.address();
+
+    let tried = stage.send_as(key, DELEGATION_MANAGER, U256::ZERO, redeem(MODE_SINGLE_TRY)).await?;
+    let plain = stage.send_as(key, DELEGATION_MANAGER, U256::ZERO, redeem(MODE_SINGLE)).await?;
+
+    assert!(!tried.status());
+    assert!(plain.status(), "the same call in default mode goes through");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_batch_is_judged_as_one() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Hybrid).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let mut grant = agent.grant.clone();
+    grant.caveats.truncate(1);
+    let grant = owner.signer.grant(&stage.domain(), grant)?;
+    let context = PermissionContext::new(vec![grant])?;
+    let one = swap(&stage, agent.account, dollars(1));
+    let too_much = swap(&stage, agent.account, dollars(1_000_000));
+    let policy = ClearingPolicy::default();
+    let before = stage.balance_of(stage.book().usdc, agent.account).await?;
+
+    let both = Redemption::batch(DELEGATION_MANAGER, context.clone(), &[one.clone(), one.clone()]);
+    let cleared = match clear(stage.node(), both, agent.key.address(), &policy).await? {
+        Clearance::Granted(cleared) => cleared,
+        Clearance::Refused(denial) => bail!("refused: {denial}"),
+    };
+    let signed = agent.key.sign(cleared, stage.now().await?).await?;
+    assert!(stage.node().send(&signed).await?.status());
+    let half = Redemption::batch(DELEGATION_MANAGER, context, &[one, too_much]);
+    let refused = clear(stage.node(), half, agent.key.address(), &policy).await?;
+
+    assert!(matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Reverted), "{refused:?}");
+    assert_eq!(before - stage.balance_of(stage.book().usdc, agent.account).await?, dollars(2));
+    Ok(())
+}
+
+/// SPEC G5 for both kinds of account: one plain transaction of the owner's EOA.
+#[tokio::test]
+async fn after_revocation_the_next_attempt_fails_and_names_the_cause() -> Result<()> {
+    for kind in KINDS {
+        let stage = Stage::open().await?;
+        let owner = stage.owner(kind).await?;
+        let agent = Agent::hired(&stage, &owner, 5).await?;
+        let good = swap(&stage, agent.account, dollars(1));
+        let stop = owner.account.revocation(stage.node().chain_id(), &owner.signer, &agent.grant)?;
+        let _ = agent.attempt(&stage, &good).await?.receipt()?;
+
+        // Sent by anybody else it does nothing.
+        let stranger = Address::repeat_byte(0x55);
+        stage.fund(stranger, STIPEND, U256::ZERO).await?;
+        assert!(!stage.send_as(stranger, stop.to, U256::ZERO, stop.data.clone()).await?.status());
+        assert!(matches!(agent.attempt(&stage, &good).await?, Attempt::Done(_)));
+
+        let receipt = stage.send_as(stop.from, stop.to, U256::ZERO, stop.data).await?;
+
+        assert!(receipt.status(), "{kind:?}");
+        let denial = agent.attempt(&stage, &good).await?.refusal()?;
+        assert_eq!(denial.code, DenialCode::DelegationDisabled, "{kind:?}");
+        assert!(!agent.force(&stage, &good).await?.status(), "{kind:?}");
+        let hash = agent.grant.hash().0;
+        let read = DelegationManager::disabledDelegationsCall { delegationHash: hash };
+        assert!(stage.node().read(DELEGATION_MANAGER, read).await?);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_cannot_disable_or_re_enable_what_its_owner_granted() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+
+    let by_key = stage
+        .send_as(agent.key.address(), DELEGATION_MANAGER, U256::ZERO, revocation(&agent.grant))
+        .await?;
+
+    assert!(!by_key.status());
+    let _ = agent.attempt(&stage, &swap(&stage, agent.account, dollars(1))).await?.receipt()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_clearance_that_waited_too_long_is_not_signed() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let policy = ClearingPolicy::default();
+    let good = swap(&stage, agent.account, dollars(1));
+
+    for (wait, stale) in [(policy.lifetime, false), (policy.lifetime + 1, true)] {
+        let redemption = agent.redemption(&good)?;
+        let Clearance::Granted(cleared) =
+            clear(stage.node(), redemption, agent.key.address(), &policy).await?
+        else {
+            bail!("refused");
+        };
+        let now = cleared.block().timestamp + wait;
+        let signed = agent.key.sign(cleared, now).await;
+        assert_eq!(matches!(signed, Err(CustodyError::Stale { .. })), stale, "after {wait} s");
+    }
+    Ok(())
+}
+
+/// ATK-22: the signer's own ceiling, whatever the node says a block costs.
+#[tokio::test]
+async fn a_fee_over_the_ceiling_is_refused_and_so_is_an_empty_key() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let tight = ClearingPolicy { fee_ceiling: U256::from(1), ..ClearingPolicy::default() };
+
+    let dear = clear(stage.node(), agent.redemption(&good)?, agent.key.address(), &tight).await?;
+    stage.fund(agent.key.address(), U256::ZERO, U256::ZERO).await?;
+    let broke = agent.attempt(&stage, &good).await?.refusal()?;
+
+    assert!(matches!(&dear, Clearance::Refused(d) if d.code == DenialCode::FeeCeiling), "{dear:?}");
+    assert_eq!(broke.code, DenialCode::NoGas);
+    Ok(())
+}
+
+/// Unknown is never allowed: no manager is a fault, no account a refusal (INV-4).
+#[tokio::test]
+async fn a_missing_manager_is_a_fault_and_a_missing_account_a_refusal() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let policy = ClearingPolicy::default();
+    let nowhere = Address::repeat_byte(0x42);
+
+    let context = PermissionContext::new(vec![agent.grant.clone()])?;
+    let no_manager = Redemption::single(nowhere, context, &good);
+    let fault = clear(stage.node(), no_manager, agent.key.address(), &policy).await;
+    let ghost = Delegation { delegator: nowhere, authority: ROOT_AUTHORITY, ..agent.grant.clone() };
+    let no_account = Redemption::single(
+        DELEGATION_MANAGER,
+        PermissionContext::new(vec![ghost])?,
+        &good,
+    );
+    let refused = clear(stage.node(), no_account, agent.key.address(), &policy).await?;
+
+    assert!(matches!(fault, Err(CustodyError::DryRun { .. })), "{fault:?}");
+    assert!(
+        matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::NoAccount),
+        "{refused:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! What the whole-stack tests, the soak and the benchmarks share: one agent with one grant.
+
+use alloy::{
+    primitives::{
+        Address, Bytes, U256,
+        aliases::{U24, U160},
+    },
+    rpc::types::TransactionReceipt,
+    sol_types::SolCall,
+};
+use anyhow::{Result, bail};
+use bardo_bindings::{
+    defi::SwapRouter02::{ExactInputSingleParams, exactInputSingleCall},
+    framework::DELEGATION_MANAGER,
+};
+use bardo_testkit::{Owner, Stage};
+use golem_chain::SwapGrant;
+use golem_custody::{
+    Clearance, ClearingPolicy, Denial, Execution, Receipt, Redemption, SessionKey, SessionSigner,
+    Submit, clear,
+};
+use golem_delegation::{
+    Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
+};
+
+/// Gas money of a session key in tests: 0.05 ether.
+pub const STIPEND: U256 = U256::from_limbs([50_000_000_000_000_000, 0, 0, 0]);
+
+/// An agent that holds a key and the grant of one account.
+#[expect(missing_debug_implementations, reason = "INV-2: it holds a key")]
+pub struct Agent {
+    /// Its key.
+    pub key: SessionKey,
+    /// What it stands on.
+    pub grant: Delegation,
+    /// Whom it acts for.
+    pub account: Address,
+}
+
+/// What became of an attempt.
+#[derive(Debug)]
+#[must_use]
+pub enum Attempt {
+    /// It was cleared, signed, sent and mined.
+    Done(Receipt),
+    /// It was refused before anything was signed.
+    Refused(Denial),
+}
+
+impl Attempt {
+    /// The refusal; fails the test where there was none.
+    pub fn refusal(self) -> Result<Denial> {
+        match self {
+            Self::Refused(denial) => Ok(denial),
+            Self::Done(receipt) => bail!("was not refused: {receipt:?}"),
+        }
+    }
+
+    /// The receipt; fails the test where it was refused or failed.
+    pub fn receipt(self) -> Result<Receipt> {
+        match self {
+            Self::Done(receipt) if receipt.success => Ok(receipt),
+            other => bail!("did not succeed: {other:?}"),
+        }
+    }
+}
+
+/// A root delegation that nobody has signed yet.
+#[must_use]
+pub fn unsigned(delegator: Address, grant: &SwapGrant) -> Delegation {
+    Delegation {
+        delegate: grant.session,
+        delegator,
+        authority: ROOT_AUTHORITY,
+        caveats: grant.caveats(),
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    }
+}
+
+/// A grant to sell USDC for WETH: `calls` times within `window`.
+#[must_use]
+pub fn swap_grant(
+    stage: &Stage,
+    session: Address,
+    account: Address,
+    calls: u64,
+    window: MortalityTimeWindow,
+) -> SwapGrant {
+    let book = stage.book();
+    SwapGrant {
+        session,
+        account,
+        router: book.swap_router_02,
+        token_in: book.usdc,
+        token_out: book.weth,
+        calls,
+        window,
+    }
+}
+
+/// Sells `amount` of USDC on the 0.05 % pool, to `recipient`.
+#[must_use]
+pub fn swap(stage: &Stage, recipient: Address, amount: U256) -> Execution {
+    let book = stage.book();
+    let call = exactInputSingleCall {
+        params: ExactInputSingleParams {
+            tokenIn: book.usdc,
+            tokenOut: book.weth,
+            fee: U24::from(500),
+            recipient,
+            amountIn: amount,
+            amountOutMinimum: U256::ZERO,
+            sqrtPriceLimitX96: U160::ZERO,
+        },
+    };
+    Execution { target: book.swap_router_02, value: U256::ZERO, data: call.abi_encode().into() }
+}
+
+impl Agent {
+    /// A newborn with gas money and a signed grant of `owner`, from now for a week.
+    pub async fn hired(stage: &Stage, owner: &Owner, calls: u64) -> Result<Self> {
+        let now = stage.now().await?;
+        Self::hired_for(stage, owner, calls, MortalityTimeWindow::new(now, now + 604_800)?).await
+    }
+
+    /// The same within `window`.
+    pub async fn hired_for(
+        stage: &Stage,
+        owner: &Owner,
+        calls: u64,
+        window: MortalityTimeWindow,
+    ) -> Result<Self> {
+        let key = SessionKey::born();
+        stage.fund(key.address(), STIPEND, U256::ZERO).await?;
+        let account = owner.account.address;
+        let terms = swap_grant(stage, key.address(), account, calls, window);
+        let grant = owner.signer.grant(&stage.domain(), unsigned(account, &terms))?;
+        Ok(Self { key, grant, account })
+    }
+
+    /// The redemption of its grant for one call.
+    pub fn redemption(&self, call: &Execution) -> Result<Redemption> {
+        let context = PermissionContext::new(vec![self.grant.clone()])?;
+        Ok(Redemption::single(DELEGATION_MANAGER, context, call))
+    }
+
+    /// Tries, the way every Golem must: judged first, signed only if cleared.
+    pub async fn attempt(&self, stage: &Stage, call: &Execution) -> Result<Attempt> {
+        let policy = ClearingPolicy::default();
+        let redemption = self.redemption(call)?;
+        let node = stage.node();
+        let clearance = clear(node, redemption, self.key.address(), &policy).await?;
+        let cleared = match clearance {
+            Clearance::Granted(cleared) => cleared,
+            Clearance::Refused(denial) => return Ok(Attempt::Refused(denial)),
+        };
+        let signed = self.key.sign(cleared, stage.now().await?).await?;
+        match node.submit(&signed).await {
+            Ok(receipt) => Ok(Attempt::Done(receipt)),
+            Err(error) => bail!("submission failed: {error}"),
+        }
+    }
+
+    /// Tries the way a thief with the key would: no judge, straight to the chain.
+    pub async fn force(&self, stage: &Stage, call: &Execution) -> Result<TransactionReceipt> {
+        let data = self.redemption(call)?.calldata();
+        stage.send_as(self.key.address(), DELEGATION_MANAGER, U256::ZERO, data).await
+    }
+}
