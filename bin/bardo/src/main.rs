@@ -1,1 +1,38 @@
-fn main() {}
+//! `bardo`: give an agent a key that can act for you, see what it may do, and stop it.
+//!
+//! Standard output is the answer, standard error the talk. Exit status: 0 yes, 1 a refusal, 2 wrong
+//! use, 3 a fault.
+
+mod answer;
+mod cli;
+mod commands;
+mod demo;
+mod input;
+
+use answer::{Answer, Failure};
+use clap::Parser;
+use cli::{Cli, Command, DelegationCommand, SessionCommand};
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = run(cli.command, cli.json).await;
+    answer::finish(result, cli.json)
+}
+
+async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
+    match command {
+        Command::Chains => commands::chains(),
+        Command::Completions { shell } => commands::completions(shell),
+        Command::Delegation(DelegationCommand::Hash { file }) => commands::hash(&file),
+        Command::Delegation(DelegationCommand::Sign(args)) => commands::sign(&args),
+        Command::Delegation(DelegationCommand::Verify(args)) => commands::verify(&args),
+        Command::Delegation(DelegationCommand::Simulate(args)) => commands::simulate(&args).await,
+        Command::Delegation(DelegationCommand::Redeem(args)) => commands::redeem(&args).await,
+        Command::Demo => demo::run(json).await,
+        Command::Deploy(args) => commands::deploy(&args).await,
+        Command::Session(SessionCommand::New(secret)) => commands::session_new(&secret),
+        Command::Up => commands::up(json).await,
+    }
+}

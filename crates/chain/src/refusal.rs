@@ -1,5 +1,5 @@
 use alloy::{
-    primitives::{Address, Bytes},
+    primitives::{Address, Bytes, U256},
     sol_types::{Revert, SolError, SolInterface},
 };
 use bardo_bindings::{
@@ -13,6 +13,7 @@ use golem_delegation::{
     PermissionContext,
     terms::{AllowedTargets, LimitedCalls, Redeemer, Timestamp, ValueLte},
 };
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Says in plain words why the chain refused, with the bound the owner signed.
 ///
@@ -75,11 +76,11 @@ fn window(error: &WindowError) -> Denial {
     let denial = match error {
         WindowError::MortalityTimeWindow_NotYetBorn(e) => Denial::new(
             DenialCode::WindowEarly,
-            format!("the Golem's life begins at {}, it is {}", e.start, e.nowAt),
+            format!("the Golem's life begins at {}, it is {}", moment(e.start), moment(e.nowAt)),
         ),
         WindowError::MortalityTimeWindow_Expired(e) => Denial::new(
             DenialCode::WindowExpired,
-            format!("the Golem's life ended at {}, it is {}", e.end, e.nowAt),
+            format!("the Golem's life ended at {}, it is {}", moment(e.end), moment(e.nowAt)),
         ),
         WindowError::MortalityTimeWindow_InvertedWindow(e) => Denial::new(
             DenialCode::Terms,
@@ -167,4 +168,17 @@ fn stock(reason: &str, context: &PermissionContext) -> Option<Denial> {
 
 fn target_words(reason: &str) -> String {
     format!("the call failed at its target, which said: {reason}")
+}
+
+/// A second of the chain's clock, for people and for programs.
+fn moment(seconds: U256) -> String {
+    u64::try_from(seconds)
+        .ok()
+        .and_then(|whole| UNIX_EPOCH.checked_add(Duration::from_secs(whole)))
+        // Past the year 9999 there is no calendar to write it in.
+        .filter(|_| seconds < U256::from(253_402_300_800u64))
+        .map_or_else(
+            || seconds.to_string(),
+            |time| format!("{} ({seconds})", humantime::format_rfc3339_seconds(time)),
+        )
 }

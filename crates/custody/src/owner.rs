@@ -32,6 +32,11 @@ impl OwnerSigner {
         keyfile::open_keystore(path, password).map(Self)
     }
 
+    /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
+    pub fn save(&self, path: &Path, password: &str) -> Result<(), KeyFileError> {
+        keyfile::save_keystore(&self.0, path, password)
+    }
+
     /// The owner's EOA.
     #[must_use]
     pub const fn address(&self) -> Address {

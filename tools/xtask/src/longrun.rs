@@ -36,7 +36,7 @@ impl Name {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Writes testdata/longruns/<name>.json.
+    /// Writes `testdata/longruns/NAME.json`.
     Record {
         /// Which run.
         name: Name,

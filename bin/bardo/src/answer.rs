@@ -1,0 +1,83 @@
+use serde_json::{Value, json};
+use std::{
+    io::{self, Write, stderr, stdout},
+    process::ExitCode,
+};
+
+/// What a command found out.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Yes, or a refusal.
+    pub(crate) yes: bool,
+    /// For programs.
+    pub(crate) json: Value,
+    /// For people; may be empty where everything was said on the way.
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn yes(json: Value, text: impl Into<String>) -> Self {
+        Self { yes: true, json, text: text.into() }
+    }
+
+    pub(crate) fn no(json: Value, text: impl Into<String>) -> Self {
+        Self { yes: false, json, text: text.into() }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The caller's words or files are off.
+    Use(anyhow::Error),
+    /// Something did not work.
+    Fault(anyhow::Error),
+}
+
+/// Marks an error as the caller's to mend.
+pub(crate) trait OrUse<T> {
+    fn or_use(self) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<anyhow::Error>> OrUse<T> for Result<T, E> {
+    fn or_use(self) -> Result<T, Failure> {
+        self.map_err(|error| Failure::Use(error.into()))
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
+/// Prints the answer, or the talk about its absence.
+pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
+    let (code, written) = match result {
+        Ok(answer) => {
+            let text = if json { answer.json.to_string() } else { answer.text };
+            (if answer.yes { 0 } else { 1 }, say(&text))
+        }
+        Err(failure) => {
+            let (code, error) = match failure {
+                Failure::Use(error) => (2, error),
+                Failure::Fault(error) => (3, error),
+            };
+            // Causes, outermost first; each message leaves its source to the next.
+            let words = error.chain().map(ToString::to_string).collect::<Vec<_>>().join(": ");
+            if json {
+                let _ = say(&json!({ "error": words }).to_string());
+            }
+            (code, writeln!(stderr(), "bardo: {words}"))
+        }
+    };
+    match written {
+        // A reader that has gone away, as `head` does, has seen enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(3),
+        _ => ExitCode::from(code),
+    }
+}
+
+fn say(text: &str) -> io::Result<()> {
+    if text.is_empty() { Ok(()) } else { writeln!(stdout(), "{}", text.trim_end()) }
+}

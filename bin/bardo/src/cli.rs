@@ -1,0 +1,220 @@
+use alloy::primitives::{Address, Bytes, U256};
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+use url::Url;
+
+/// Let an agent act from your account without ever holding your keys.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    propagate_version = true,
+    after_help = "Examples:
+  bardo demo                                  see it work, on a local chain
+  bardo up                                    a local chain and bundler to play with
+  bardo deploy --rpc URL --key-file KEY       put Bardo's contracts on a chain
+  bardo delegation verify grant.json --chain-id 8453
+
+Exit status: 0 yes, 1 a refusal, 2 wrong use, 3 a fault. Answers go to standard output, talk to standard error."
+)]
+pub(crate) struct Cli {
+    /// Answer in JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the chains Bardo knows by name
+    #[command(after_help = "Example:\n  bardo chains --json")]
+    Chains,
+
+    /// Print a completion script for your shell
+    #[command(after_help = "Example:\n  bardo completions bash > /etc/bash_completion.d/bardo")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+
+    /// Hash, sign, check, try and redeem delegations
+    #[command(subcommand)]
+    Delegation(DelegationCommand),
+
+    /// Grant, swap, attack and revoke on a local chain; ends by itself
+    #[command(after_help = "Example:\n  bardo demo\n\nNeeds the local chain: make devchain")]
+    Demo,
+
+    /// Put Bardo's contracts on a chain, at the same addresses everywhere
+    #[command(after_help = "Examples:
+  bardo deploy --rpc http://127.0.0.1:8545 --key-file deployer.key
+  bardo deploy --rpc http://127.0.0.1:8545 --check
+
+Running it again is harmless: what is there is verified, not deployed again.")]
+    Deploy(DeployArgs),
+
+    /// Make session keys
+    #[command(subcommand)]
+    Session(SessionCommand),
+
+    /// Run a local chain and a bundler until interrupted
+    #[command(after_help = "Example:\n  bardo up --json\n\nNeeds the local chain: make devchain")]
+    Up,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DelegationCommand {
+    /// Print the hash of each delegation, one a line
+    #[command(after_help = "Example:\n  bardo delegation hash grant.json\n  cat grants.jsonl | bardo delegation hash -")]
+    Hash {
+        /// A delegation, a list of them, or one a line, as JSON; `-` is standard input
+        file: PathBuf,
+    },
+
+    /// Sign a delegation with a key of yours
+    #[command(after_help = "Example:\n  bardo delegation sign grant.json --chain-id 8453 --key-file owner.key > signed.json")]
+    Sign(SignArgs),
+
+    /// Check a delegation's signature by a plain key
+    #[command(after_help = "Example:\n  bardo delegation verify signed.json --chain-id 8453
+
+Smart accounts are asked on chain (ERC-1271): use `simulate`. For a Hybrid account, give its owner as --signer.")]
+    Verify(VerifyArgs),
+
+    /// Ask the chain whether it would allow a call, without sending anything
+    #[command(after_help = "Example:\n  bardo delegation simulate --rpc URL --context signed.json --target 0x… --data 0x…")]
+    Simulate(SimulateArgs),
+
+    /// Act under a delegation: judged first, sent only if allowed
+    #[command(after_help = "Example:\n  bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw")]
+    Redeem(RedeemArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Make a key and keep it in an encrypted keystore; prints its address
+    #[command(after_help = "Example:\n  bardo session new --keystore session.json --password-file pw")]
+    New(KeystoreArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeystoreArgs {
+    /// Encrypted key file (V3), private to you
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keystore: PathBuf,
+    /// File whose first line is the keystore's password
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: PathBuf,
+}
+
+/// One key, from one of two kinds of file.
+#[derive(Debug, Args)]
+pub(crate) struct KeyArgs {
+    /// File with a private key in hex, private to you
+    #[arg(long, value_name = "FILE", conflicts_with = "keystore", required_unless_present = "keystore")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// Encrypted key file (V3), private to you
+    #[arg(long, value_name = "FILE", requires = "password_file")]
+    pub(crate) keystore: Option<PathBuf>,
+    /// File whose first line is the keystore's password
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DomainArgs {
+    /// Chain the delegation is for
+    #[arg(long, value_name = "N")]
+    pub(crate) chain_id: u64,
+    /// DelegationManager it is for
+    #[arg(long, value_name = "ADDRESS", default_value_t = DELEGATION_MANAGER)]
+    pub(crate) manager: Address,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SignArgs {
+    /// A delegation as JSON; `-` is standard input
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) domain: DomainArgs,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
+    /// Sign even though the delegation has no caveats, or is open to any delegate
+    #[arg(long)]
+    pub(crate) unbounded: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// A delegation as JSON; `-` is standard input
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) domain: DomainArgs,
+    /// Who should have signed [default: the delegator]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) signer: Option<Address>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// The chain's JSON-RPC endpoint
+    #[arg(long, value_name = "URL")]
+    pub(crate) rpc: Url,
+    /// Signed delegations as JSON, leaf first, or a permission context in hex; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: PathBuf,
+    /// Contract to call from the owner's account
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) target: Address,
+    /// Native value to send along, in wei
+    #[arg(long, value_name = "WEI", default_value_t = U256::ZERO)]
+    pub(crate) value: U256,
+    /// Calldata
+    #[arg(long, value_name = "HEX", default_value = "0x")]
+    pub(crate) data: Bytes,
+    /// DelegationManager to redeem at
+    #[arg(long, value_name = "ADDRESS", default_value_t = DELEGATION_MANAGER)]
+    pub(crate) manager: Address,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    #[command(flatten)]
+    pub(crate) call: CallArgs,
+    /// Who would redeem [default: the leaf's delegate]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) redeemer: Option<Address>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RedeemArgs {
+    #[command(flatten)]
+    pub(crate) call: CallArgs,
+    #[command(flatten)]
+    pub(crate) secret: KeystoreArgs,
+    /// Most the transaction may cost, in wei [default: 0.005 ether]
+    #[arg(long, value_name = "WEI")]
+    pub(crate) fee_ceiling: Option<U256>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeployArgs {
+    /// The chain's JSON-RPC endpoint
+    #[arg(long, value_name = "URL")]
+    pub(crate) rpc: Url,
+    /// Only compare what is there; send nothing
+    #[arg(long, conflicts_with_all = ["key_file", "keystore"])]
+    pub(crate) check: bool,
+    /// File with the deployer's private key in hex, private to you
+    #[arg(long, value_name = "FILE", conflicts_with = "keystore", required_unless_present_any = ["keystore", "check"])]
+    pub(crate) key_file: Option<PathBuf>,
+    /// The deployer's encrypted key file (V3), private to you
+    #[arg(long, value_name = "FILE", requires = "password_file")]
+    pub(crate) keystore: Option<PathBuf>,
+    /// File whose first line is the keystore's password
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+}

@@ -1,0 +1,71 @@
+//! One file per verb.
+
+mod deploy;
+mod redeem;
+mod sign;
+mod simulate;
+mod up;
+mod verify;
+
+pub(crate) use deploy::deploy;
+pub(crate) use redeem::redeem;
+pub(crate) use sign::sign;
+pub(crate) use simulate::simulate;
+pub(crate) use up::up;
+pub(crate) use verify::verify;
+
+use crate::{
+    answer::{Answer, Failure, OrUse},
+    cli::{Cli, KeystoreArgs},
+    input,
+};
+use clap::CommandFactory;
+use clap_complete::{Shell, generate};
+use golem_custody::{SessionKey, SessionSigner};
+use serde_json::json;
+use std::path::Path;
+
+/// `bardo chains`
+pub(crate) fn chains() -> Result<Answer, Failure> {
+    let chains = bardo_bindings::chains()?;
+    let text: String = chains
+        .iter()
+        .map(|chain| {
+            let kind = if chain.testnet { "testnet" } else { "mainnet" };
+            format!("{:>9}  {:<14} {kind}\n", chain.chain_id, chain.name)
+        })
+        .collect();
+    let rows: Vec<_> = chains
+        .iter()
+        .map(|c| json!({ "name": c.name, "chainId": c.chain_id, "testnet": c.testnet }))
+        .collect();
+    Ok(Answer::yes(json!(rows), text))
+}
+
+/// `bardo completions`
+pub(crate) fn completions(shell: Shell) -> Result<Answer, Failure> {
+    let mut script = Vec::new();
+    generate(shell, &mut Cli::command(), "bardo", &mut script);
+    let script = String::from_utf8(script)?;
+    Ok(Answer::yes(json!({ "script": script }), script))
+}
+
+/// `bardo delegation hash`
+pub(crate) fn hash(file: &Path) -> Result<Answer, Failure> {
+    let hashes: Vec<String> =
+        input::delegations(file)?.iter().map(|d| d.hash().to_string()).collect();
+    let text = hashes.join("\n");
+    Ok(Answer::yes(json!(hashes), text))
+}
+
+/// `bardo session new`
+pub(crate) fn session_new(secret: &KeystoreArgs) -> Result<Answer, Failure> {
+    let password = input::password(&secret.password_file)?;
+    let key = SessionKey::born();
+    key.save(&secret.keystore, &password).or_use()?;
+    let address = key.address();
+    Ok(Answer::yes(
+        json!({ "address": address, "keystore": secret.keystore }),
+        address.to_string(),
+    ))
+}

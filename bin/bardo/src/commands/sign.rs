@@ -1,0 +1,32 @@
+use crate::{
+    answer::{Answer, Failure},
+    cli::SignArgs,
+    input,
+};
+use golem_delegation::{ANY_DELEGATE, Delegation, SigningDomain};
+use serde_json::json;
+
+/// `bardo delegation sign`
+pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
+    let delegation = input::delegation(&args.file)?;
+    if !args.unbounded
+        && let Some(reason) = unbounded(&delegation)
+    {
+        let reason = format!("{reason}; sign it with --unbounded if that is what you want");
+        return Ok(Answer::no(json!({ "signed": false, "reason": reason }), reason));
+    }
+    let owner = input::owner(&args.key)?;
+    let domain = SigningDomain { chain_id: args.domain.chain_id, manager: args.domain.manager };
+    let signed = owner.grant(&domain, delegation)?;
+    let json = serde_json::to_value(&signed)?;
+    let text = serde_json::to_string_pretty(&signed)?;
+    Ok(Answer::yes(json, text))
+}
+
+/// ATK-11: authority without bounds is not given by accident.
+fn unbounded(delegation: &Delegation) -> Option<&'static str> {
+    if delegation.delegate == ANY_DELEGATE {
+        return Some("whoever sees this delegation could redeem it");
+    }
+    delegation.caveats.is_empty().then_some("this delegation has no caveats: it allows everything")
+}

@@ -1,0 +1,348 @@
+//! `bardo demo`: one grant, its use, its limits and its end, on a local chain.
+//!
+//! The narrator only moves time, hands out play money and acts as the owner. The agent is this
+//! program's own command line, run as a process of its own for each act; the thief and the
+//! owner's wallet at revocation are Foundry's `cast`, which knows nothing of Bardo.
+
+mod narrator;
+mod people;
+
+use crate::answer::{Answer, Failure};
+use alloy::{
+    primitives::{
+        Address, B256, Bytes, U256,
+        aliases::{U24, U160},
+    },
+    sol_types::SolCall,
+};
+use anyhow::{Context, Result, ensure};
+use bardo_bindings::{
+    defi::{
+        Erc20,
+        SwapRouter02::{self, ExactInputSingleParams, exactInputSingleCall},
+    },
+    framework::DELEGATION_MANAGER,
+};
+use golem_chain::{Account, AccountKind, Node, SwapGrant, hybrid_account, local::LocalFiles};
+use golem_chain::local::LocalChain;
+use golem_custody::{Execution, OwnerSigner, Redemption};
+use golem_delegation::{
+    Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
+};
+use narrator::Narrator;
+use people::{Agent, Cast, Folder};
+use serde_json::json;
+
+/// Swaps the grant allows.
+const CALLS: u64 = 2;
+/// Seconds until the grant begins.
+const WAIT: u64 = 600;
+/// Life of the main grant, and of the short one that shows an end.
+const WEEK: u64 = 604_800;
+const SHORT: u64 = 60;
+
+/// Plays the demo; the answer is yes when nothing was a surprise.
+pub(crate) async fn run(json: bool) -> Result<Answer, Failure> {
+    let files = LocalFiles::find()?;
+    let chain = LocalChain::start(&files)?;
+    let mut narrator = Narrator::new(json);
+    narrator.say(&format!("local chain at {}, chain id 8453", chain.url()));
+    for kind in [AccountKind::Stateless7702, AccountKind::Hybrid] {
+        let play = Play::open(&chain, kind).await?;
+        // A fault on the way is the biggest surprise of all; it ends this part of the play.
+        if let Err(error) = play.run(&mut narrator).await {
+            narrator.fault(&error);
+        }
+    }
+    let surprises = narrator.surprises();
+    let (steps, expected) = (narrator.len(), narrator.len() - surprises);
+    let text = format!("demo: {steps} steps, {expected} as expected, {surprises} surprises");
+    let json = json!({ "steps": narrator.steps(), "expected": expected, "surprises": surprises });
+    Ok(if surprises == 0 { Answer::yes(json, text) } else { Answer::no(json, text) })
+}
+
+/// One owner, one agent, one thief.
+struct Play<'a> {
+    chain: &'a LocalChain,
+    node: Node,
+    folder: Folder,
+    cast: Cast,
+    agent: Agent,
+    owner: OwnerSigner,
+    account: Account,
+}
+
+impl<'a> Play<'a> {
+    async fn open(chain: &'a LocalChain, kind: AccountKind) -> Result<Self> {
+        let node = Node::connect(chain.url()).await?;
+        let folder = Folder::new()?;
+        let cast = Cast::new(chain, folder.clone());
+        let owner = OwnerSigner::born();
+        owner.save(&folder.path("owner.json"), people::PASSWORD)?;
+        let account = match kind {
+            AccountKind::Stateless7702 => Account::stateless_7702(owner.address()),
+            AccountKind::Hybrid => {
+                hybrid_account(owner.address(), B256::ZERO, &chain.book().proxy_code)
+            }
+        };
+        let agent = Agent::new(chain.url().clone(), folder.clone());
+        Ok(Self { chain, node, folder, cast, agent, owner, account })
+    }
+
+    async fn run(&self, narrator: &mut Narrator) -> Result<()> {
+        let book = self.chain.book();
+        let account = self.account.address;
+        narrator.scene(match self.account.kind {
+            AccountKind::Stateless7702 => "An owner whose wallet address is his smart account (EIP-7702)",
+            AccountKind::Hybrid => "An owner with a vault: a Hybrid smart account ruled by his wallet",
+        });
+        people::fund(&self.node, self.owner.address(), people::ether(1)).await?;
+        if account != self.owner.address() {
+            people::fund(&self.node, account, people::ether(1)).await?;
+        }
+        people::mint(&self.node, book.usdc, account, dollars(1_000)).await?;
+        narrator.say(&format!("owner {}, account {account}: 1,000 USDC", self.owner.address()));
+
+        // Birth and grant.
+        let session = self.agent.born()?;
+        let gas_money = self.node.balance(session).await?;
+        narrator.step("the agent's session key is born with no ETH", gas_money.is_zero(), || {
+            format!("{session} holds {gas_money} wei")
+        });
+        let start = self.node.head().await?.timestamp + WAIT;
+        let grant = self.sign_grant("grant.json", session, MortalityTimeWindow::new(start, start + WEEK)?, 1)?;
+        let brief = self.sign_grant("brief.json", session, MortalityTimeWindow::new(start, start + SHORT)?, 2)?;
+        let mut owner_sent = self.grant_transactions(session).await?;
+        let stop = self.account.revocation(self.node.chain_id(), &self.owner, &grant)?;
+        self.folder.write("stop.json", &serde_json::to_string(&stop)?)?;
+        let allowance = self
+            .node
+            .read(book.usdc, Erc20::allowanceCall { owner: account, spender: book.swap_router_02 })
+            .await?;
+        narrator.step("the owner grants: two swaps of USDC for WETH, to himself, for a week", allowance == dollars(300), || {
+            format!("signed off chain; {} transaction(s) set the account up, give the router 300 USDC and the key 0.01 ETH for gas", owner_sent.len())
+        });
+
+        // The grant's beginning.
+        let good = swap(book, account, dollars(100));
+        self.refused(narrator, "before its first second the grant is asleep", "grant.json", &good, "CAV-WINDOW-EARLY")?;
+        people::warp(&self.node, start).await?;
+
+        // A swap.
+        let before = self.balances().await?;
+        let done = self.agent.redeem("grant.json", &good)?;
+        let after = self.balances().await?;
+        let (sold, bought) = (before.0 - after.0, after.1 - before.1);
+        narrator.step("the agent swaps 100 USDC on Uniswap from the owner's account", done.yes() && sold == dollars(100) && !bought.is_zero(), || {
+            format!("{bought} wei of WETH arrived in the account; {} gas", done.field("gasUsed"))
+        });
+        let sender = people::sender_at(&self.node, done.hash()?, book.swap_router_02).await?;
+        narrator.step("msg.sender at the router is the owner's account", sender == Some(account), || {
+            sender.map_or("the router was not called".to_owned(), |sender| sender.to_string())
+        });
+
+        self.limits(narrator, &grant, session, &good).await?;
+
+        // The end of life, shown on the grant that lives a minute.
+        people::warp(&self.node, start + 2 * SHORT).await?;
+        self.refused(narrator, "after its last second a grant is dead", "brief.json", &good, "CAV-WINDOW-EXPIRED")?;
+        ensure!(brief.hash() != grant.hash(), "two grants, two hashes");
+        let second = self.agent.redeem("grant.json", &good)?;
+        narrator.step("the other grant still works", second.yes(), || second.words());
+        self.refused(narrator, "the number of calls is used up", "grant.json", &good, "CAV-CALLS")?;
+
+        // Revocation: the owner's wallet and a node, nothing else.
+        let running = self.agent.running();
+        let stopped = self.cast.send_as_owner(&stop)?;
+        owner_sent.push(stopped.hash);
+        narrator.step("the owner revokes by one transaction of his wallet; no agent process and no bundler runs", stopped.success && running == 0, || {
+            format!("sent by cast, {} gas", stopped.gas_used)
+        });
+        self.refused(narrator, "the next attempt fails", "grant.json", &good, "DELEGATION_DISABLED")?;
+        let attempt = self.agent.redeem("grant.json", &good)?;
+        narrator.step("and the agent's own command refuses to sign it", !attempt.yes() && attempt.field("code") == "DELEGATION_DISABLED", || attempt.words());
+        let forced = self.force(&good)?;
+        narrator.step("sent straight to the chain it fails there too", !forced.success, || {
+            format!("mined and reverted: {}", forced.hash)
+        });
+
+        let seen = people::sent_by(&self.node, self.owner.address()).await?;
+        narrator.step("the owner's key sent nothing but grant and revocation", seen == owner_sent, || {
+            format!("{} transactions on chain, {} expected", seen.len(), owner_sent.len())
+        });
+        Ok(())
+    }
+
+    /// One attempt outside each caveat.
+    async fn limits(
+        &self,
+        narrator: &mut Narrator,
+        grant: &Delegation,
+        session: Address,
+        good: &Execution,
+    ) -> Result<()> {
+        let book = self.chain.book();
+        let thief = self.cast.thief()?;
+        people::fund(&self.node, thief, people::ether(1)).await?;
+        let other_target = Execution {
+            target: book.usdc,
+            data: Erc20::transferCall { to: thief, amount: dollars(1) }.abi_encode().into(),
+            ..good.clone()
+        };
+        let other_method = Execution {
+            data: SwapRouter02::factoryCall {}.abi_encode().into(),
+            ..good.clone()
+        };
+        let to_thief = swap(book, thief, dollars(100));
+        let other_pair = Execution { data: reversed(&good.data)?, ..good.clone() };
+        let with_value = Execution { value: U256::from(1), ..good.clone() };
+        for (what, attempt, code) in [
+            ("another contract: USDC.transfer to the thief", &other_target, "CAV-TARGET"),
+            ("another function of the router", &other_method, "CAV-METHOD"),
+            ("a swap that pays the thief", &to_thief, "CAV-CALLDATA"),
+            ("a swap the other way round", &other_pair, "CAV-CALLDATA"),
+            ("a swap that carries the account's ether", &with_value, "CAV-VALUE"),
+        ] {
+            self.refused(narrator, what, "grant.json", attempt, code)?;
+        }
+
+        // The key leaks, and the thief passes the grant on to a key of his own.
+        let child = Delegation {
+            delegate: thief,
+            delegator: session,
+            authority: grant.hash().0,
+            caveats: vec![],
+            salt: U256::ZERO,
+            signature: Bytes::new(),
+        };
+        self.folder.write("child.json", &serde_json::to_string(&child)?)?;
+        let child = self.agent.sign_with("session.json", "child.json", true)?;
+        let chain = serde_json::to_string(&[&child, grant])?;
+        self.folder.write("passed-on.json", &chain)?;
+        self.refused(narrator, "a thief passes the grant on to himself", "passed-on.json", good, "CAV-REDEEMER")?;
+
+        let before = self.balances().await?;
+        let forced = self.force(&to_thief)?;
+        let untouched = before == self.balances().await?;
+        narrator.step("a thief with the key skips every check of ours and sends the theft himself", !forced.success && untouched, || {
+            format!("mined and reverted: {}; nothing moved", forced.hash)
+        });
+        Ok(())
+    }
+
+    /// A step that expects one refusal by the dry run, with its code.
+    fn refused(
+        &self,
+        narrator: &mut Narrator,
+        what: &str,
+        context: &str,
+        call: &Execution,
+        code: &str,
+    ) -> Result<()> {
+        let reply = self.agent.simulate(context, call)?;
+        narrator.step(&format!("refused: {what}"), !reply.yes() && reply.field("code") == code, || {
+            reply.words()
+        });
+        Ok(())
+    }
+
+    /// Signs by the same command a person would use.
+    fn sign_grant(
+        &self,
+        file: &str,
+        session: Address,
+        window: MortalityTimeWindow,
+        salt: u64,
+    ) -> Result<Delegation> {
+        let book = self.chain.book();
+        let terms = SwapGrant {
+            session,
+            account: self.account.address,
+            router: book.swap_router_02,
+            token_in: book.usdc,
+            token_out: book.weth,
+            calls: CALLS,
+            window,
+        };
+        let delegation = Delegation {
+            delegate: session,
+            delegator: self.account.address,
+            authority: ROOT_AUTHORITY,
+            caveats: terms.caveats(),
+            salt: U256::from(salt),
+            signature: Bytes::new(),
+        };
+        self.folder.write(file, &serde_json::to_string(&delegation)?)?;
+        let signed = self.agent.sign_with("owner.json", file, false)?;
+        self.folder.write(file, &serde_json::to_string(&signed)?)?;
+        Ok(signed)
+    }
+
+    /// Sets the account up, bounds what the router may take, and gives the key its first gas.
+    async fn grant_transactions(&self, session: Address) -> Result<Vec<B256>> {
+        let book = self.chain.book();
+        let allow = Execution {
+            target: book.usdc,
+            value: U256::ZERO,
+            data: Erc20::approveCall { spender: book.swap_router_02, amount: dollars(300) }
+                .abi_encode()
+                .into(),
+        };
+        let stipend = Execution {
+            target: session,
+            value: people::ether(1) / U256::from(100),
+            data: Bytes::new(),
+        };
+        let receipts = self.account.act(&self.node, &self.owner, &[allow, stipend]).await?;
+        Ok(receipts.into_iter().map(|receipt| receipt.transaction_hash).collect())
+    }
+
+    /// Sends with the session key, past the dry run.
+    fn force(&self, call: &Execution) -> Result<people::Sent> {
+        let grant: Delegation = serde_json::from_str(&self.folder.read("grant.json")?)?;
+        let context = PermissionContext::new(vec![grant])?;
+        let data = Redemption::single(DELEGATION_MANAGER, context, call).calldata();
+        self.cast.force_with_session_key(DELEGATION_MANAGER, &data)
+    }
+
+    /// USDC and WETH of the account.
+    async fn balances(&self) -> Result<(U256, U256)> {
+        let book = self.chain.book();
+        let account = self.account.address;
+        Ok((
+            self.node.read(book.usdc, Erc20::balanceOfCall { account }).await?,
+            self.node.read(book.weth, Erc20::balanceOfCall { account }).await?,
+        ))
+    }
+}
+
+fn dollars(amount: u64) -> U256 {
+    U256::from(amount) * U256::from(1_000_000)
+}
+
+/// Sells `amount` of USDC on the 0.05 % pool, to `recipient`.
+fn swap(
+    book: &golem_chain::local::AddressBook,
+    recipient: Address,
+    amount: U256,
+) -> Execution {
+    let call = exactInputSingleCall {
+        params: ExactInputSingleParams {
+            tokenIn: book.usdc,
+            tokenOut: book.weth,
+            fee: U24::from(500),
+            recipient,
+            amountIn: amount,
+            amountOutMinimum: U256::ZERO,
+            sqrtPriceLimitX96: U160::ZERO,
+        },
+    };
+    Execution { target: book.swap_router_02, value: U256::ZERO, data: call.abi_encode().into() }
+}
+
+/// The same swap with its tokens exchanged.
+fn reversed(data: &Bytes) -> Result<Bytes> {
+    let mut call = exactInputSingleCall::abi_decode(data).context("a swap")?;
+    std::mem::swap(&mut call.params.tokenIn, &mut call.params.tokenOut);
+    Ok(call.abi_encode().into())
+}

@@ -1,0 +1,99 @@
+use crate::{
+    answer::{Failure, OrUse},
+    cli::{KeyArgs, KeystoreArgs},
+};
+use alloy::{hex, primitives::Bytes};
+use anyhow::{Context, anyhow, bail};
+use golem_custody::{OwnerSigner, SessionKey};
+use golem_delegation::{Delegation, PermissionContext};
+use std::{
+    fs::File,
+    io::{Read, stdin},
+    path::Path,
+};
+
+/// More than any sane list of delegations; less than what would hurt.
+const MAX_INPUT: u64 = 4 * 1024 * 1024;
+
+/// Reads a whole file, or standard input where the path is `-`.
+fn text(path: &Path) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let source: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(stdin())
+    } else {
+        Box::new(File::open(path).with_context(|| format!("cannot open {}", path.display()))?)
+    };
+    let read = source
+        .take(MAX_INPUT + 1)
+        .read_to_string(&mut text)
+        .with_context(|| format!("cannot read {} as text", path.display()))?;
+    if u64::try_from(read).is_ok_and(|read| read > MAX_INPUT) {
+        bail!("{} is larger than {MAX_INPUT} bytes", path.display());
+    }
+    Ok(text)
+}
+
+/// Delegations as an object, a list, or an object a line.
+pub(crate) fn delegations(path: &Path) -> Result<Vec<Delegation>, Failure> {
+    parse_delegations(&text(path).or_use()?)
+        .with_context(|| format!("{} is not a delegation as JSON", path.display()))
+        .or_use()
+}
+
+fn parse_delegations(text: &str) -> anyhow::Result<Vec<Delegation>> {
+    if text.trim_start().starts_with('[') {
+        return Ok(serde_json::from_str(text)?);
+    }
+    let found: Vec<Delegation> = serde_json::Deserializer::from_str(text)
+        .into_iter::<Delegation>()
+        .collect::<Result<_, _>>()?;
+    if found.is_empty() {
+        bail!("it is empty");
+    }
+    Ok(found)
+}
+
+/// Exactly one delegation.
+pub(crate) fn delegation(path: &Path) -> Result<Delegation, Failure> {
+    let mut found = delegations(path)?;
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        _ => Err(Failure::Use(anyhow!("{} must hold one delegation", path.display()))),
+    }
+}
+
+/// A permission context in hex, or its delegations as JSON, leaf first.
+pub(crate) fn context(path: &Path) -> Result<PermissionContext, Failure> {
+    let text = text(path).or_use()?;
+    let trimmed = text.trim();
+    if trimmed.starts_with("0x") {
+        let bytes: Bytes = hex::decode(trimmed).context("the context is not hex").or_use()?.into();
+        return PermissionContext::decode(&bytes).or_use();
+    }
+    let links = parse_delegations(&text)
+        .with_context(|| format!("{} is neither a context nor delegations", path.display()))
+        .or_use()?;
+    PermissionContext::new(links).or_use()
+}
+
+/// First line of a password file.
+pub(crate) fn password(path: &Path) -> Result<String, Failure> {
+    let text = text(path).or_use()?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// The key a person signs with.
+pub(crate) fn owner(key: &KeyArgs) -> Result<OwnerSigner, Failure> {
+    match (&key.key_file, &key.keystore, &key.password_file) {
+        (Some(file), _, _) => OwnerSigner::from_key_file(file).or_use(),
+        (None, Some(keystore), Some(file)) => {
+            OwnerSigner::from_keystore(keystore, &password(file)?).or_use()
+        }
+        _ => Err(Failure::Use(anyhow!("a key is needed: --key-file, or --keystore and --password-file"))),
+    }
+}
+
+/// The agent's key.
+pub(crate) fn session(secret: &KeystoreArgs) -> Result<SessionKey, Failure> {
+    SessionKey::open(&secret.keystore, &password(&secret.password_file)?).or_use()
+}
