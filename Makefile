@@ -18,7 +18,7 @@ FUZZ_CRATE := $(wildcard fuzz/Cargo.toml)
 
 # What a long run depends on: a change below these makes its committed result stale.
 FUZZ_SOURCES := fuzz crates/delegation/src
-SOAK_SOURCES := tests/e2e/src crates/bindings/src crates/chain/src crates/custody/src crates/delegation/src \
+SOAK_SOURCES := tests/e2e/soak.rs crates/bindings/src crates/chain/src crates/custody/src crates/delegation/src \
   crates/testkit/src contracts/artifacts
 
 ##@ Use
@@ -49,7 +49,7 @@ artifacts: forge-build ## regenerate contracts/artifacts
 	$(STAGE) $(XTASK) artifacts
 
 snapshots: setup contracts binaries devchain-state ## rewrite the named gas figures in contracts/snapshots
-	$(STAGE) tools/forge-tests.sh --write
+	$(STAGE) env BLESS_GAS=1 cargo nextest run --locked -p bardo-e2e gas::
 
 devchain: setup contracts devchain-state ## build the local chain's state, if it is stale
 
@@ -118,7 +118,7 @@ binaries:
 devchain-state: binaries
 	$(STAGE) target/debug/devchain
 
-forge-test: setup ## Solidity tests and named gas figures
+forge-test: setup ## Solidity tests
 	$(STAGE) tools/forge-tests.sh
 
 nextest: ## Rust tests

@@ -34,16 +34,7 @@ major=$(node -p 'process.versions.node.split(".")[0]')
 
 lock=$(sha256sum package-lock.json | cut -d' ' -f1)
 if [[ $(cat node_modules/.stamp 2>/dev/null) != "$lock" ]]; then
-  flags=(--ignore-scripts --no-audit --no-fund --loglevel=error)
-  # `npm ci` insists on a lock entry for every platform's optional package; where the lock was made from a
-  # registry that does not carry them all it refuses. `npm install` takes the same versions from the same lock, and
-  # npm-locked.mjs holds what was installed against it.
-  if ! npm ci "${flags[@]}"; then
-    echo 'npm ci refused; installing by the lock file instead'
-    rm -rf node_modules
-    npm install --no-save "${flags[@]}"
-  fi
-  node tools/npm-locked.mjs
+  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
   echo "$lock" >node_modules/.stamp
 fi
 

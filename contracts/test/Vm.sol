@@ -36,9 +36,6 @@ interface Vm {
     function assertEq(string calldata left, string calldata right, string calldata reason)
         external
         pure;
-    function snapshotGasLastCall(string calldata group, string calldata name)
-        external
-        returns (uint256 gas);
 
     // Files
     function readFile(string calldata path) external view returns (string memory);

@@ -68,14 +68,18 @@ Running it again is harmless: what is there is verified, not deployed again.")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum DelegationCommand {
     /// Print the hash of each delegation, one a line
-    #[command(after_help = "Example:\n  bardo delegation hash grant.json\n  cat grants.jsonl | bardo delegation hash -")]
+    #[command(
+        after_help = "Example:\n  bardo delegation hash grant.json\n  cat grants.jsonl | bardo delegation hash -"
+    )]
     Hash {
         /// A delegation, a list of them, or one a line, as JSON; `-` is standard input
         file: PathBuf,
     },
 
     /// Sign a delegation with a key of yours
-    #[command(after_help = "Example:\n  bardo delegation sign grant.json --chain-id 8453 --key-file owner.key > signed.json")]
+    #[command(
+        after_help = "Example:\n  bardo delegation sign grant.json --chain-id 8453 --key-file owner.key > signed.json"
+    )]
     Sign(SignArgs),
 
     /// Check a delegation's signature by a plain key
@@ -85,18 +89,24 @@ Smart accounts are asked on chain (ERC-1271): use `simulate`. For a Hybrid accou
     Verify(VerifyArgs),
 
     /// Ask the chain whether it would allow a call, without sending anything
-    #[command(after_help = "Example:\n  bardo delegation simulate --rpc URL --context signed.json --target 0x… --data 0x…")]
+    #[command(
+        after_help = "Example:\n  bardo delegation simulate --rpc URL --context signed.json --target 0x… --data 0x…"
+    )]
     Simulate(SimulateArgs),
 
     /// Act under a delegation: judged first, sent only if allowed
-    #[command(after_help = "Example:\n  bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw")]
+    #[command(
+        after_help = "Example:\n  bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw"
+    )]
     Redeem(RedeemArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// Make a key and keep it in an encrypted keystore; prints its address
-    #[command(after_help = "Example:\n  bardo session new --keystore session.json --password-file pw")]
+    #[command(
+        after_help = "Example:\n  bardo session new --keystore session.json --password-file pw"
+    )]
     New(KeystoreArgs),
 }
 
@@ -114,7 +124,12 @@ pub(crate) struct KeystoreArgs {
 #[derive(Debug, Args)]
 pub(crate) struct KeyArgs {
     /// File with a private key in hex, private to you
-    #[arg(long, value_name = "FILE", conflicts_with = "keystore", required_unless_present = "keystore")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "keystore",
+        required_unless_present = "keystore"
+    )]
     pub(crate) key_file: Option<PathBuf>,
     /// Encrypted key file (V3), private to you
     #[arg(long, value_name = "FILE", requires = "password_file")]

@@ -64,8 +64,5 @@ pub(crate) fn session_new(secret: &KeystoreArgs) -> Result<Answer, Failure> {
     let key = SessionKey::born();
     key.save(&secret.keystore, &password).or_use()?;
     let address = key.address();
-    Ok(Answer::yes(
-        json!({ "address": address, "keystore": secret.keystore }),
-        address.to_string(),
-    ))
+    Ok(Answer::yes(json!({ "address": address, "keystore": secret.keystore }), address.to_string()))
 }

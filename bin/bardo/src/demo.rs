@@ -23,18 +23,21 @@ use bardo_bindings::{
     },
     framework::DELEGATION_MANAGER,
 };
-use golem_chain::{Account, AccountKind, Node, SwapGrant, hybrid_account, local::LocalFiles};
 use golem_chain::local::LocalChain;
+use golem_chain::{Account, AccountKind, Node, SwapGrant, hybrid_account, local::LocalFiles};
 use golem_custody::{Execution, OwnerSigner, Redemption};
-use golem_delegation::{
-    Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
-};
+use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow};
 use narrator::Narrator;
 use people::{Agent, Cast, Folder};
 use serde_json::json;
 
-/// Swaps the grant allows.
-const CALLS: u64 = 2;
+/// The 0.05 % pool.
+const FEE: U24 = U24::from_limbs([500]);
+/// Swaps the main grant allows, and the short one.
+const CALLS: u64 = 3;
+const BRIEF_CALLS: u64 = 1;
+/// What the router may take in all, in dollars.
+const ALLOWANCE: u64 = 400;
 /// Seconds until the grant begins.
 const WAIT: u64 = 600;
 /// Life of the main grant, and of the short one that shows an end.
@@ -93,8 +96,12 @@ impl<'a> Play<'a> {
         let book = self.chain.book();
         let account = self.account.address;
         narrator.scene(match self.account.kind {
-            AccountKind::Stateless7702 => "An owner whose wallet address is his smart account (EIP-7702)",
-            AccountKind::Hybrid => "An owner with a vault: a Hybrid smart account ruled by his wallet",
+            AccountKind::Stateless7702 => {
+                "An owner whose wallet address is his smart account (EIP-7702)"
+            }
+            AccountKind::Hybrid => {
+                "An owner with a vault: a Hybrid smart account ruled by his wallet"
+            }
         });
         people::fund(&self.node, self.owner.address(), people::ether(1)).await?;
         if account != self.owner.address() {
@@ -110,8 +117,18 @@ impl<'a> Play<'a> {
             format!("{session} holds {gas_money} wei")
         });
         let start = self.node.head().await?.timestamp + WAIT;
-        let grant = self.sign_grant("grant.json", session, MortalityTimeWindow::new(start, start + WEEK)?, 1)?;
-        let brief = self.sign_grant("brief.json", session, MortalityTimeWindow::new(start, start + SHORT)?, 2)?;
+        let grant = self.sign_grant(
+            "grant.json",
+            session,
+            MortalityTimeWindow::new(start, start + WEEK)?,
+            CALLS,
+        )?;
+        let brief = self.sign_grant(
+            "brief.json",
+            session,
+            MortalityTimeWindow::new(start, start + SHORT)?,
+            BRIEF_CALLS,
+        )?;
         let mut owner_sent = self.grant_transactions(session).await?;
         let stop = self.account.revocation(self.node.chain_id(), &self.owner, &grant)?;
         self.folder.write("stop.json", &serde_json::to_string(&stop)?)?;
@@ -119,13 +136,19 @@ impl<'a> Play<'a> {
             .node
             .read(book.usdc, Erc20::allowanceCall { owner: account, spender: book.swap_router_02 })
             .await?;
-        narrator.step("the owner grants: two swaps of USDC for WETH, to himself, for a week", allowance == dollars(300), || {
-            format!("signed off chain; {} transaction(s) set the account up, give the router 300 USDC and the key 0.01 ETH for gas", owner_sent.len())
+        narrator.step("the owner grants: three swaps of USDC for WETH, to himself, for a week; and one more for a minute", allowance == dollars(ALLOWANCE), || {
+            format!("signed off chain; {} transaction(s) set the account up, let the router take {ALLOWANCE} USDC and give the key 0.01 ETH for gas", owner_sent.len())
         });
 
         // The grant's beginning.
         let good = swap(book, account, dollars(100));
-        self.refused(narrator, "before its first second the grant is asleep", "grant.json", &good, "CAV-WINDOW-EARLY")?;
+        self.refused(
+            narrator,
+            "before its first second the grant is asleep",
+            "grant.json",
+            &good,
+            "CAV-WINDOW-EARLY",
+        )?;
         people::warp(&self.node, start).await?;
 
         // A swap.
@@ -133,43 +156,75 @@ impl<'a> Play<'a> {
         let done = self.agent.redeem("grant.json", &good)?;
         let after = self.balances().await?;
         let (sold, bought) = (before.0 - after.0, after.1 - before.1);
-        narrator.step("the agent swaps 100 USDC on Uniswap from the owner's account", done.yes() && sold == dollars(100) && !bought.is_zero(), || {
-            format!("{bought} wei of WETH arrived in the account; {} gas", done.field("gasUsed"))
-        });
+        narrator.step(
+            "the agent swaps 100 USDC on Uniswap from the owner's account",
+            done.yes() && sold == dollars(100) && !bought.is_zero(),
+            || {
+                format!(
+                    "{} WETH arrived in the account; {} gas",
+                    people::decimal(bought),
+                    done.field("gasUsed")
+                )
+            },
+        );
         let sender = people::sender_at(&self.node, done.hash()?, book.swap_router_02).await?;
-        narrator.step("msg.sender at the router is the owner's account", sender == Some(account), || {
-            sender.map_or("the router was not called".to_owned(), |sender| sender.to_string())
-        });
+        narrator.step(
+            "msg.sender at the router is the owner's account",
+            sender == Some(account),
+            || sender.map_or("the router was not called".to_owned(), |sender| sender.to_string()),
+        );
 
         self.limits(narrator, &grant, session, &good).await?;
 
-        // The end of life, shown on the grant that lives a minute.
+        // The grant of one call and one minute.
+        let only = self.agent.redeem("brief.json", &good)?;
+        narrator.step("the short grant's only swap", only.yes(), || only.words());
+        self.refused(narrator, "its number of calls is used up", "brief.json", &good, "CAV-CALLS")?;
         people::warp(&self.node, start + 2 * SHORT).await?;
-        self.refused(narrator, "after its last second a grant is dead", "brief.json", &good, "CAV-WINDOW-EXPIRED")?;
+        self.refused(
+            narrator,
+            "after its last second a grant is dead",
+            "brief.json",
+            &good,
+            "CAV-WINDOW-EXPIRED",
+        )?;
         ensure!(brief.hash() != grant.hash(), "two grants, two hashes");
         let second = self.agent.redeem("grant.json", &good)?;
-        narrator.step("the other grant still works", second.yes(), || second.words());
-        self.refused(narrator, "the number of calls is used up", "grant.json", &good, "CAV-CALLS")?;
+        narrator.step("the other grant still works, and has a call left", second.yes(), || {
+            second.words()
+        });
 
         // Revocation: the owner's wallet and a node, nothing else.
-        let running = self.agent.running();
+        let others = people::agent_processes()?;
         let stopped = self.cast.send_as_owner(&stop)?;
         owner_sent.push(stopped.hash);
-        narrator.step("the owner revokes by one transaction of his wallet; no agent process and no bundler runs", stopped.success && running == 0, || {
+        narrator.step("the owner revokes by one transaction of his wallet; no process of the agent runs, and no bundler", stopped.success && others.is_empty(), || {
             format!("sent by cast, {} gas", stopped.gas_used)
         });
-        self.refused(narrator, "the next attempt fails", "grant.json", &good, "DELEGATION_DISABLED")?;
+        self.refused(
+            narrator,
+            "the next attempt fails",
+            "grant.json",
+            &good,
+            "DELEGATION_DISABLED",
+        )?;
         let attempt = self.agent.redeem("grant.json", &good)?;
-        narrator.step("and the agent's own command refuses to sign it", !attempt.yes() && attempt.field("code") == "DELEGATION_DISABLED", || attempt.words());
+        narrator.step(
+            "and the agent's own command refuses to sign it",
+            !attempt.yes() && attempt.field("code") == "DELEGATION_DISABLED",
+            || attempt.words(),
+        );
         let forced = self.force(&good)?;
         narrator.step("sent straight to the chain it fails there too", !forced.success, || {
             format!("mined and reverted: {}", forced.hash)
         });
 
         let seen = people::sent_by(&self.node, self.owner.address()).await?;
-        narrator.step("the owner's key sent nothing but grant and revocation", seen == owner_sent, || {
-            format!("{} transactions on chain, {} expected", seen.len(), owner_sent.len())
-        });
+        narrator.step(
+            "the owner's key sent nothing but grant and revocation",
+            seen == owner_sent,
+            || format!("{} transactions on chain, {} expected", seen.len(), owner_sent.len()),
+        );
         Ok(())
     }
 
@@ -189,18 +244,30 @@ impl<'a> Play<'a> {
             data: Erc20::transferCall { to: thief, amount: dollars(1) }.abi_encode().into(),
             ..good.clone()
         };
-        let other_method = Execution {
-            data: SwapRouter02::factoryCall {}.abi_encode().into(),
+        let other_method =
+            Execution { data: SwapRouter02::factoryCall {}.abi_encode().into(), ..good.clone() };
+        let to_thief = swap(book, thief, dollars(100));
+        let other_pair = Execution {
+            data: changed(&good.data, |swap| {
+                std::mem::swap(&mut swap.tokenIn, &mut swap.tokenOut)
+            })?,
             ..good.clone()
         };
-        let to_thief = swap(book, thief, dollars(100));
-        let other_pair = Execution { data: reversed(&good.data)?, ..good.clone() };
+        let other_pool = Execution {
+            data: changed(&good.data, |swap| swap.fee = U24::from(10_000))?,
+            ..good.clone()
+        };
         let with_value = Execution { value: U256::from(1), ..good.clone() };
         for (what, attempt, code) in [
             ("another contract: USDC.transfer to the thief", &other_target, "CAV-TARGET"),
             ("another function of the router", &other_method, "CAV-METHOD"),
             ("a swap that pays the thief", &to_thief, "CAV-CALLDATA"),
             ("a swap the other way round", &other_pair, "CAV-CALLDATA"),
+            (
+                "a swap in a pool of the thief's own, in an unused fee tier",
+                &other_pool,
+                "CAV-CALLDATA",
+            ),
             ("a swap that carries the account's ether", &with_value, "CAV-VALUE"),
         ] {
             self.refused(narrator, what, "grant.json", attempt, code)?;
@@ -219,14 +286,22 @@ impl<'a> Play<'a> {
         let child = self.agent.sign_with("session.json", "child.json", true)?;
         let chain = serde_json::to_string(&[&child, grant])?;
         self.folder.write("passed-on.json", &chain)?;
-        self.refused(narrator, "a thief passes the grant on to himself", "passed-on.json", good, "CAV-REDEEMER")?;
+        self.refused(
+            narrator,
+            "a thief passes the grant on to himself",
+            "passed-on.json",
+            good,
+            "CAV-REDEEMER",
+        )?;
 
         let before = self.balances().await?;
         let forced = self.force(&to_thief)?;
         let untouched = before == self.balances().await?;
-        narrator.step("a thief with the key skips every check of ours and sends the theft himself", !forced.success && untouched, || {
-            format!("mined and reverted: {}; nothing moved", forced.hash)
-        });
+        narrator.step(
+            "a thief with the key skips every check of ours and sends the theft himself",
+            !forced.success && untouched,
+            || format!("mined and reverted: {}; nothing moved", forced.hash),
+        );
         Ok(())
     }
 
@@ -240,9 +315,11 @@ impl<'a> Play<'a> {
         code: &str,
     ) -> Result<()> {
         let reply = self.agent.simulate(context, call)?;
-        narrator.step(&format!("refused: {what}"), !reply.yes() && reply.field("code") == code, || {
-            reply.words()
-        });
+        narrator.step(
+            &format!("refused: {what}"),
+            !reply.yes() && reply.field("code") == code,
+            || reply.words(),
+        );
         Ok(())
     }
 
@@ -252,7 +329,7 @@ impl<'a> Play<'a> {
         file: &str,
         session: Address,
         window: MortalityTimeWindow,
-        salt: u64,
+        calls: u64,
     ) -> Result<Delegation> {
         let book = self.chain.book();
         let terms = SwapGrant {
@@ -261,7 +338,8 @@ impl<'a> Play<'a> {
             router: book.swap_router_02,
             token_in: book.usdc,
             token_out: book.weth,
-            calls: CALLS,
+            fee: FEE,
+            calls,
             window,
         };
         let delegation = Delegation {
@@ -269,7 +347,7 @@ impl<'a> Play<'a> {
             delegator: self.account.address,
             authority: ROOT_AUTHORITY,
             caveats: terms.caveats(),
-            salt: U256::from(salt),
+            salt: U256::ZERO,
             signature: Bytes::new(),
         };
         self.folder.write(file, &serde_json::to_string(&delegation)?)?;
@@ -284,7 +362,7 @@ impl<'a> Play<'a> {
         let allow = Execution {
             target: book.usdc,
             value: U256::ZERO,
-            data: Erc20::approveCall { spender: book.swap_router_02, amount: dollars(300) }
+            data: Erc20::approveCall { spender: book.swap_router_02, amount: dollars(ALLOWANCE) }
                 .abi_encode()
                 .into(),
         };
@@ -321,16 +399,12 @@ fn dollars(amount: u64) -> U256 {
 }
 
 /// Sells `amount` of USDC on the 0.05 % pool, to `recipient`.
-fn swap(
-    book: &golem_chain::local::AddressBook,
-    recipient: Address,
-    amount: U256,
-) -> Execution {
+fn swap(book: &golem_chain::local::AddressBook, recipient: Address, amount: U256) -> Execution {
     let call = exactInputSingleCall {
         params: ExactInputSingleParams {
             tokenIn: book.usdc,
             tokenOut: book.weth,
-            fee: U24::from(500),
+            fee: FEE,
             recipient,
             amountIn: amount,
             amountOutMinimum: U256::ZERO,
@@ -340,9 +414,9 @@ fn swap(
     Execution { target: book.swap_router_02, value: U256::ZERO, data: call.abi_encode().into() }
 }
 
-/// The same swap with its tokens exchanged.
-fn reversed(data: &Bytes) -> Result<Bytes> {
+/// The same swap with something changed.
+fn changed(data: &Bytes, change: impl FnOnce(&mut ExactInputSingleParams)) -> Result<Bytes> {
     let mut call = exactInputSingleCall::abi_decode(data).context("a swap")?;
-    std::mem::swap(&mut call.params.tokenIn, &mut call.params.tokenOut);
+    change(&mut call.params);
     Ok(call.abi_encode().into())
 }

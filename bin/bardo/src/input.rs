@@ -89,7 +89,9 @@ pub(crate) fn owner(key: &KeyArgs) -> Result<OwnerSigner, Failure> {
         (None, Some(keystore), Some(file)) => {
             OwnerSigner::from_keystore(keystore, &password(file)?).or_use()
         }
-        _ => Err(Failure::Use(anyhow!("a key is needed: --key-file, or --keystore and --password-file"))),
+        _ => Err(Failure::Use(anyhow!(
+            "a key is needed: --key-file, or --keystore and --password-file"
+        ))),
     }
 }
 

@@ -476,21 +476,6 @@ contract MortalityTimeWindowEnforcerDevchainTest is DevchainTest {
         redeem(_agent.account, grant, SINGLE_DEFAULT, oneNote());
     }
 
-    /// @dev What the caveat costs is the difference of the two: both are whole transactions.
-    /// forge-config: default.isolate = true
-    function test_gas_of_a_redemption_with_and_without_the_window() public {
-        Owner memory from = stateless7702Owner();
-        Delegation memory bare = root(from, _agent.account, noCaveats());
-        Delegation memory grant = root(from, _agent.account, _window());
-        vm.warp(START);
-        redeem(_agent.account, bare, SINGLE_DEFAULT, oneNote());
-
-        redeem(_agent.account, bare, SINGLE_DEFAULT, oneNote());
-        vm.snapshotGasLastCall("MortalityTimeWindowEnforcer", "redeem single, no caveat");
-        redeem(_agent.account, grant, SINGLE_DEFAULT, oneNote());
-        vm.snapshotGasLastCall("MortalityTimeWindowEnforcer", "redeem single, inside the window");
-    }
-
     function _window() private view returns (Caveat[] memory) {
         return only(address(_enforcer), abi.encodePacked(START, END));
     }

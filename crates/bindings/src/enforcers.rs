@@ -9,15 +9,6 @@ macro_rules! stock {
             pub const $name: Address = address!($address);
         )*
 
-        /// The contract's name, when `enforcer` is one of the stock set.
-        #[must_use]
-        pub fn stock_name(enforcer: Address) -> Option<&'static str> {
-            match enforcer {
-                $($name => Some($label),)*
-                _ => None,
-            }
-        }
-
         /// Every stock enforcer with its name.
         pub const STOCK: &[(&str, Address)] = &[$(($label, $name)),*];
     };

@@ -56,12 +56,8 @@ pub struct OwnerCall {
 /// from its package.
 #[must_use]
 pub fn hybrid_account(owner: Address, salt: B256, proxy_code: &[u8]) -> Account {
-    let init = HybridDeleGator::initializeCall {
-        owner,
-        keyIds: vec![],
-        xValues: vec![],
-        yValues: vec![],
-    };
+    let init =
+        HybridDeleGator::initializeCall { owner, keyIds: vec![], xValues: vec![], yValues: vec![] };
     let (address, create) = proxy_account(HYBRID_IMPL, init.abi_encode(), salt, proxy_code);
     Account { kind: AccountKind::Hybrid, address, owner, factory_call: Some(create) }
 }
@@ -87,6 +83,12 @@ impl Account {
         Self { kind: AccountKind::Stateless7702, address: owner, owner, factory_call: None }
     }
 
+    /// The factory's calldata that creates the account; none for an EOA, which is upgraded.
+    #[must_use]
+    pub const fn creation(&self) -> Option<&Bytes> {
+        self.factory_call.as_ref()
+    }
+
     /// Makes the account do `calls`, all or none, by plain transactions of the owner's EOA: no
     /// bundler, no paymaster, no other process.
     ///
@@ -105,11 +107,9 @@ impl Account {
             AccountKind::Stateless7702 => {
                 let plan = node.plan(self.owner).await?;
                 let upgrade = if fresh { Some(owner.upgrade(&plan)?) } else { None };
-                let data = DeleGator::executeCall {
-                    mode: MODE_BATCH,
-                    executionCalldata: batch(calls),
-                }
-                .abi_encode();
+                let data =
+                    DeleGator::executeCall { mode: MODE_BATCH, executionCalldata: batch(calls) }
+                        .abi_encode();
                 receipts.push(send(node, owner, self.owner, data.into(), upgrade).await?);
             }
             AccountKind::Hybrid => {
@@ -158,11 +158,8 @@ impl Account {
         let data = match self.kind {
             AccountKind::Stateless7702 => disable,
             AccountKind::Hybrid => {
-                let call = Execution {
-                    target: DELEGATION_MANAGER,
-                    value: U256::ZERO,
-                    data: disable,
-                };
+                let call =
+                    Execution { target: DELEGATION_MANAGER, value: U256::ZERO, data: disable };
                 let context = self.own_context(chain_id, owner)?;
                 Redemption::single(DELEGATION_MANAGER, context, &call).calldata()
             }

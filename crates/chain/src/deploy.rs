@@ -122,19 +122,13 @@ pub async fn deploy(
         signer.transaction(&plan, DETERMINISTIC_DEPLOYER, U256::ZERO, data, limit, None)?;
     let receipt = node.send(&signed).await?;
     if !receipt.status() {
-        return Err(DeployError::Failed {
-            name: contract.name,
-            hash: receipt.transaction_hash,
-        });
+        return Err(DeployError::Failed { name: contract.name, hash: receipt.transaction_hash });
     }
     // Believe the code, not the receipt: the deployer answers success for a failed creation.
     match inspect(node, contract).await? {
-        Presence::Verified => {
-            Ok(done(true, Some(receipt.transaction_hash), receipt.gas_used))
+        Presence::Verified => Ok(done(true, Some(receipt.transaction_hash), receipt.gas_used)),
+        Presence::Absent => {
+            Err(DeployError::Failed { name: contract.name, hash: receipt.transaction_hash })
         }
-        Presence::Absent => Err(DeployError::Failed {
-            name: contract.name,
-            hash: receipt.transaction_hash,
-        }),
     }
 }

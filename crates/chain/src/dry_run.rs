@@ -21,21 +21,26 @@ impl DryRun for Node {
         redemption: &Redemption,
         redeemer: Address,
     ) -> Result<Outcome, BoxError> {
-        self.require("DelegationManager", redemption.manager()).await?;
+        let block = self.head().await?;
+        let at = BlockId::hash(block.hash);
+        let manager = redemption.manager();
+        if self.code_at(manager, at).await?.is_empty() {
+            let what = "DelegationManager";
+            let chain_id = self.chain_id();
+            return Err(ChainFault::Missing { what, address: manager, chain_id }.into());
+        }
         let account = redemption.context().root().delegator;
-        if self.code(account).await?.is_empty() {
+        if self.code_at(account, at).await?.is_empty() {
             return Ok(Outcome::Refused(Denial::new(
                 DenialCode::NoAccount,
                 format!("the owner's account {account} has no code yet, so it cannot execute"),
             )));
         }
 
-        let block = self.head().await?;
         let request = TransactionRequest::default()
             .with_from(redeemer)
-            .with_to(redemption.manager())
+            .with_to(manager)
             .with_input(redemption.calldata());
-        let at = BlockId::hash(block.hash);
         if let Err(error) = self.provider().call(request.clone()).block(at).await {
             return judge(error, redemption).map_err(Into::into);
         }

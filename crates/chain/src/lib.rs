@@ -8,7 +8,9 @@ mod node;
 mod refusal;
 mod swap_grant;
 
-pub use account::{Account, AccountKind, OwnerCall, OwnerError, hybrid_account, proxy_account, revocation};
+pub use account::{
+    Account, AccountKind, OwnerCall, OwnerError, hybrid_account, proxy_account, revocation,
+};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use node::{ChainFault, Node};
 pub use refusal::explain_revert;

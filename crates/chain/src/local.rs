@@ -108,10 +108,8 @@ impl LocalFiles {
     pub fn find() -> Result<Self, LocalError> {
         let from = match env::var_os("BARDO_HOME") {
             Some(home) => PathBuf::from(home),
-            None => env::current_dir().map_err(|source| LocalError::File {
-                path: ".".into(),
-                source,
-            })?,
+            None => env::current_dir()
+                .map_err(|source| LocalError::File { path: ".".into(), source })?,
         };
         from.ancestors()
             .find(|folder| folder.join(".devchain/book.json").is_file())
@@ -165,10 +163,10 @@ impl LocalChain {
     /// Starts anvil from the built state, on a free port of the loopback interface.
     pub fn start(files: &LocalFiles) -> Result<Self, LocalError> {
         let path = files.book();
-        let text = fs::read(&path)
-            .map_err(|source| LocalError::File { path: path.clone(), source })?;
-        let book: AddressBook = serde_json::from_slice(&text)
-            .map_err(|source| LocalError::Book { path, source })?;
+        let text =
+            fs::read(&path).map_err(|source| LocalError::File { path: path.clone(), source })?;
+        let book: AddressBook =
+            serde_json::from_slice(&text).map_err(|source| LocalError::Book { path, source })?;
         let state = files.state();
         let arguments = ["--load-state".into(), state.into_os_string()];
         let (url, process) = start_anvil(files, book.timestamp, arguments)?;
@@ -209,11 +207,7 @@ pub struct EmptyChain {
 
 impl EmptyChain {
     /// Starts at `timestamp`.
-    pub fn start(
-        files: &LocalFiles,
-        timestamp: u64,
-        dump: &Path,
-    ) -> Result<Self, LocalError> {
+    pub fn start(files: &LocalFiles, timestamp: u64, dump: &Path) -> Result<Self, LocalError> {
         let arguments = ["--dump-state".into(), dump.as_os_str().to_owned()];
         let (url, process) = start_anvil(files, timestamp, arguments)?;
         Ok(Self { url, process })
@@ -260,7 +254,7 @@ impl Bundler {
     /// Starts alto for EntryPoint v0.7 on a free port of the loopback interface.
     pub fn start(files: &LocalFiles, node: &Url) -> Result<Self, LocalError> {
         let module = files.root().join("node_modules/@pimlico/alto/esm/cli/alto.js");
-        let preload = files.root().join("crates/testkit/node/loopback.cjs");
+        let preload = files.root().join("crates/chain/node/loopback.cjs");
         let mut all: Vec<std::ffi::OsString> = vec!["node".into(), "--require".into()];
         all.push(preload.into_os_string());
         all.push(module.into_os_string());
@@ -268,20 +262,27 @@ impl Bundler {
         let utility = BUNDLER_UTILITY.to_string();
         let entry_point = bardo_bindings::framework::ENTRY_POINT.to_string();
         for word in [
-            "--entrypoints", &entry_point,
-            "--executor-private-keys", &executor,
-            "--utility-private-key", &utility,
-            "--rpc-url", node.as_str(),
-            "--port", "4337",
-            "--safe-mode", "false",
-            "--log-level", "warn", "--json",
+            "--entrypoints",
+            &entry_point,
+            "--executor-private-keys",
+            &executor,
+            "--utility-private-key",
+            &utility,
+            "--rpc-url",
+            node.as_str(),
+            "--port",
+            "4337",
+            "--safe-mode",
+            "false",
+            "--log-level",
+            "warn",
+            "--json",
         ] {
             all.push(word.into());
         }
-        let (process, port) =
-            Guarded::start("alto", &all, &[("BARDO_PORT_ZERO", "1")], |line| {
-                line.strip_prefix("bardo-listening ")?.trim().parse().ok()
-            })?;
+        let (process, port) = Guarded::start("alto", &all, &[("BARDO_PORT_ZERO", "1")], |line| {
+            line.strip_prefix("bardo-listening ")?.trim().parse().ok()
+        })?;
         Ok(Self { url: loopback(port, "rpc"), _process: process })
     }
 

@@ -1,5 +1,4 @@
 use alloy::{
-    consensus::Transaction as _,
     eips::{BlockId, BlockNumberOrTag},
     network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256},
@@ -9,9 +8,7 @@ use alloy::{
     transports::{RpcError, TransportErrorKind},
 };
 use async_trait::async_trait;
-use golem_custody::{
-    BlockRef, BoxError, Receipt, SignedTransaction, Submit, TransactionPlan,
-};
+use golem_custody::{BlockRef, BoxError, Receipt, SignedTransaction, Submit, TransactionPlan};
 use url::Url;
 
 /// Something about the chain could not be read or done.
@@ -24,7 +21,7 @@ pub enum ChainFault {
         /// Where, without credentials.
         url: String,
         /// Why.
-        source: RpcError<TransportErrorKind>,
+        source: Box<RpcError<TransportErrorKind>>,
     },
     /// A request failed.
     #[error("node refused {what}")]
@@ -32,7 +29,7 @@ pub enum ChainFault {
         /// What was asked.
         what: &'static str,
         /// Why.
-        source: RpcError<TransportErrorKind>,
+        source: Box<RpcError<TransportErrorKind>>,
     },
     /// A contract's answer does not decode.
     #[error("answer of {contract} to {what} does not decode; is it the expected contract?")]
@@ -42,7 +39,7 @@ pub enum ChainFault {
         /// What was asked.
         what: &'static str,
         /// Why.
-        source: alloy::sol_types::Error,
+        source: Box<alloy::sol_types::Error>,
     },
     /// A contract that must be there is not.
     #[error("no code at {address} ({what}) on chain {chain_id}")]
@@ -58,12 +55,14 @@ pub enum ChainFault {
     #[error("node has no newest block")]
     NoHead,
     /// A sent transaction was not seen in a block in time; it may still land.
-    #[error("transaction {hash} was sent but is not in a block yet; look it up before sending again")]
+    #[error(
+        "transaction {hash} was sent but is not in a block yet; look it up before sending again"
+    )]
     NotMined {
         /// The transaction.
         hash: B256,
         /// Why.
-        source: alloy::providers::PendingTransactionError,
+        source: Box<alloy::providers::PendingTransactionError>,
     },
 }
 
@@ -77,12 +76,11 @@ pub struct Node {
 impl Node {
     /// Connects over HTTP and asks for the chain id.
     pub async fn connect(url: &Url) -> Result<Self, ChainFault> {
-        let provider = ProviderBuilder::new()
-            .disable_recommended_fillers()
-            .connect_http(url.clone())
-            .erased();
-        let chain_id = provider.get_chain_id().await.map_err(|source| {
-            ChainFault::Unreachable { url: redacted(url), source }
+        let provider =
+            ProviderBuilder::new().disable_recommended_fillers().connect_http(url.clone()).erased();
+        let chain_id = provider.get_chain_id().await.map_err(|source| ChainFault::Unreachable {
+            url: redacted(url),
+            source: source.into(),
         })?;
         Ok(Self { provider, chain_id })
     }
@@ -106,17 +104,22 @@ impl Node {
             .provider
             .call(request)
             .await
-            .map_err(|source| ChainFault::Rpc { what: C::SIGNATURE, source })?;
+            .map_err(|source| ChainFault::Rpc { what: C::SIGNATURE, source: source.into() })?;
         C::abi_decode_returns_validate(&answer).map_err(|source| ChainFault::Answer {
             contract: to,
             what: C::SIGNATURE,
-            source,
+            source: source.into(),
         })
     }
 
     /// Code at an address.
     pub async fn code(&self, address: Address) -> Result<Bytes, ChainFault> {
         self.provider.get_code_at(address).await.map_err(rpc("the code of an address"))
+    }
+
+    /// Code at an address, on one block.
+    pub(crate) async fn code_at(&self, address: Address, at: BlockId) -> Result<Bytes, ChainFault> {
+        self.provider.get_code_at(address).block_id(at).await.map_err(rpc("the code of an address"))
     }
 
     /// Fails unless there is code at `address`.
@@ -151,12 +154,8 @@ impl Node {
     pub async fn plan(&self, sender: Address) -> Result<TransactionPlan, ChainFault> {
         let fees =
             self.provider.estimate_eip1559_fees().await.map_err(rpc("an estimate of fees"))?;
-        let nonce = self
-            .provider
-            .get_transaction_count(sender)
-            .pending()
-            .await
-            .map_err(rpc("a nonce"))?;
+        let nonce =
+            self.provider.get_transaction_count(sender).pending().await.map_err(rpc("a nonce"))?;
         Ok(TransactionPlan {
             chain_id: self.chain_id,
             nonce,
@@ -174,14 +173,7 @@ impl Node {
             .map_err(rpc("a signed transaction"))?
             .get_receipt()
             .await
-            .map_err(|source| ChainFault::NotMined { hash: tx.hash, source })
-    }
-
-    /// Whether `hash` is known to the node, and by whom it was sent.
-    pub async fn sender_of(&self, hash: B256) -> Result<Option<(Address, Option<Address>)>, ChainFault> {
-        let found =
-            self.provider.get_transaction_by_hash(hash).await.map_err(rpc("a transaction"))?;
-        Ok(found.map(|tx| (tx.inner.signer(), tx.to())))
+            .map_err(|source| ChainFault::NotMined { hash: tx.hash, source: source.into() })
     }
 }
 
@@ -203,7 +195,7 @@ impl Submit for Node {
 }
 
 pub(crate) fn rpc(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind>) -> ChainFault {
-    move |source| ChainFault::Rpc { what, source }
+    move |source| ChainFault::Rpc { what, source: source.into() }
 }
 
 /// A URL without user, password and query: providers put keys there.

@@ -3,8 +3,7 @@ use alloy::{
     sol_types::{Revert, SolError, SolInterface},
 };
 use bardo_bindings::{
-    MortalityTimeWindowEnforcer::MortalityTimeWindowEnforcerErrors as WindowError,
-    enforcers,
+    MortalityTimeWindowEnforcer::MortalityTimeWindowEnforcerErrors as WindowError, enforcers,
     framework::DelegationManager::DelegationManagerErrors as ManagerError,
     mortality_time_window_enforcer,
 };
@@ -17,7 +16,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// Says in plain words why the chain refused, with the bound the owner signed.
 ///
-/// What is not recognised is still a refusal: the revert data is shown as it came.
+/// What is not recognised is still a refusal: the revert data is shown as it came. The words are
+/// as good as the data: a target that reverts with the manager's own errors is taken for it.
 #[must_use]
 pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
     if data.is_empty() {
@@ -38,10 +38,7 @@ pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
         return stock(&revert.reason, context)
             .unwrap_or_else(|| Denial::new(DenialCode::Reverted, target_words(&revert.reason)));
     }
-    Denial::new(
-        DenialCode::Reverted,
-        format!("the call failed at its target with data {data}"),
-    )
+    Denial::new(DenialCode::Reverted, format!("the call failed at its target with data {data}"))
 }
 
 fn manager(error: &ManagerError) -> Denial {
@@ -151,10 +148,9 @@ fn stock(reason: &str, context: &PermissionContext) -> Option<Denial> {
             },
         ),
         enforcers::TIMESTAMP => match Timestamp::decode(terms) {
-            Ok(window) if reason.ends_with("early-delegation") => (
-                DenialCode::WindowEarly,
-                format!("the grant begins after {}", window.after),
-            ),
+            Ok(window) if reason.ends_with("early-delegation") => {
+                (DenialCode::WindowEarly, format!("the grant begins after {}", window.after))
+            }
             Ok(window) => {
                 (DenialCode::WindowExpired, format!("the grant ended before {}", window.before))
             }

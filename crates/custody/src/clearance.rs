@@ -27,6 +27,7 @@ impl Default for ClearingPolicy {
 #[derive(Debug)]
 pub struct Cleared {
     redemption: Redemption,
+    redeemer: Address,
     plan: TransactionPlan,
     gas_limit: u64,
     block: BlockRef,
@@ -46,6 +47,12 @@ impl Cleared {
         self.expires_at
     }
 
+    /// Who was judged: only his key may sign.
+    #[must_use]
+    pub const fn redeemer(&self) -> Address {
+        self.redeemer
+    }
+
     pub(crate) fn into_parts(self) -> (TransactionPlan, Body) {
         let body = Body {
             to: self.redemption.manager(),
@@ -61,6 +68,7 @@ impl Cleared {
 /// A refusal is an outcome, not an error: callers must look at both.
 #[derive(Debug)]
 #[must_use]
+#[expect(clippy::large_enum_variant, reason = "made once for an intent and taken apart at once")]
 pub enum Clearance {
     /// May be signed, once.
     Granted(Cleared),
@@ -96,6 +104,14 @@ pub enum CustodyError {
         /// The time given.
         now: u64,
     },
+    /// The clearance was made for somebody else.
+    #[error("clearance is for {redeemer}, the key is {signer}'s; nothing was signed")]
+    WrongKey {
+        /// Who was judged.
+        redeemer: Address,
+        /// Whose key it is.
+        signer: Address,
+    },
     /// The key did not sign.
     #[error("key of {signer} did not sign")]
     Sign {
@@ -108,7 +124,8 @@ pub enum CustodyError {
 
 /// Judges a redemption: dry run, fee ceiling, gas money. Signs nothing.
 ///
-/// Gas is the node's estimate plus a fifth: state may move between dry run and block.
+/// Gas is the node's estimate plus a fifth: state may move between dry run and block. The ceiling
+/// is on execution gas; what a rollup charges for data on its parent chain comes on top.
 pub async fn clear<C: DryRun + Submit + ?Sized>(
     chain: &C,
     redemption: Redemption,
@@ -149,6 +166,7 @@ pub async fn clear<C: DryRun + Submit + ?Sized>(
 
     Ok(Clearance::Granted(Cleared {
         redemption,
+        redeemer,
         plan,
         gas_limit,
         block: preview.block,

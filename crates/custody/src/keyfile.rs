@@ -123,8 +123,7 @@ fn write_keystore(
     )?;
     let sealed = fs::read(staging.join("key"))?;
     let whole = staging.join("whole");
-    let mut file =
-        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&whole)?;
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&whole)?;
     file.write_all(&sealed)?;
     file.sync_all()?;
     fs::hard_link(&whole, path)?;

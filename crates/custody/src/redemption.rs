@@ -30,8 +30,7 @@ impl Redemption {
     /// One call.
     #[must_use]
     pub fn single(manager: Address, context: PermissionContext, call: &Execution) -> Self {
-        let execution =
-            (call.target, call.value, call.data.as_ref()).abi_encode_packed().into();
+        let execution = (call.target, call.value, call.data.as_ref()).abi_encode_packed().into();
         Self { manager, context, mode: MODE_SINGLE, execution }
     }
 

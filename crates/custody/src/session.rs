@@ -40,10 +40,12 @@ impl SessionSigner for SessionKey {
         if now > cleared.expires_at() {
             return Err(CustodyError::Stale { expires_at: cleared.expires_at(), now });
         }
+        let signer = self.0.address();
+        if cleared.redeemer() != signer {
+            return Err(CustodyError::WrongKey { redeemer: cleared.redeemer(), signer });
+        }
         let (plan, body) = cleared.into_parts();
-        transaction::sign(&self.0, &plan, body).map_err(|source| CustodyError::Sign {
-            signer: self.0.address(),
-            source: source.into(),
-        })
+        transaction::sign(&self.0, &plan, body)
+            .map_err(|source| CustodyError::Sign { signer, source: source.into() })
     }
 }

@@ -89,6 +89,9 @@ pub(crate) fn sign_digest(
     key: &PrivateKeySigner,
     digest: &B256,
 ) -> Result<alloy_primitives::Signature, SignerError> {
-    #[expect(clippy::disallowed_methods, reason = "the digest was computed in this crate from a typed value")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the digest was computed in this crate from a typed value"
+    )]
     key.sign_hash_sync(digest)
 }

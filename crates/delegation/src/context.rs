@@ -1,6 +1,6 @@
 use crate::{Caveat, Delegation, ROOT_AUTHORITY, abi};
 use alloy_primitives::Bytes;
-use alloy_sol_types::SolValue;
+use alloy_sol_types::{Error as AbiError, SolValue, abi::AbiDecoderConfig};
 
 /// Longest chain of delegations a context may carry.
 ///
@@ -103,13 +103,15 @@ impl PermissionContext {
         if bytes.len() > MAX_CONTEXT_BYTES {
             return Err(ContextError::TooLarge { limit: MAX_CONTEXT_BYTES, actual: bytes.len() });
         }
-        // The decoder's error carries nothing a person could act on.
-        let Ok(raw) = Vec::<abi::Delegation>::abi_decode_validate(bytes) else {
-            return Err(ContextError::Malformed);
+        // Strict: every offset points right behind what was read before, so that work and memory
+        // grow with the bytes given. Shared offsets would let few bytes stand for gigabytes (ATK-10).
+        let strict = AbiDecoderConfig::new().strict(true);
+        let raw = match Vec::<abi::Delegation>::abi_decode_with_config(bytes, strict) {
+            Ok(raw) => raw,
+            Err(AbiError::ReserMismatch) => return Err(ContextError::NotCanonical),
+            // The other errors carry nothing a person could act on.
+            Err(_) => return Err(ContextError::Malformed),
         };
-        if raw.abi_encode() != bytes {
-            return Err(ContextError::NotCanonical);
-        }
         Self::new(raw.into_iter().map(Delegation::from).collect())
     }
 

@@ -20,9 +20,7 @@ use bardo_bindings::{
     create2_address, defi,
     defi::{Erc20, Erc4626, NonfungiblePositionManager, PriceAggregator, UniswapV3Factory, Weth9},
     deployables, deterministic_call,
-    framework::{
-        DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER, DelegationManager, ENTRY_POINT,
-    },
+    framework::{DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER, DelegationManager, ENTRY_POINT},
 };
 use golem_chain::{
     Node,
@@ -63,7 +61,12 @@ const USDC_UNIT: u64 = 1_000_000;
 const VAULT_DOLLARS: u64 = 1_000_000;
 
 const fn ether(amount: u64) -> U256 {
-    U256::from_limbs([amount, 0, 0, 0]).saturating_mul(U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]))
+    U256::from_limbs([amount, 0, 0, 0]).saturating_mul(U256::from_limbs([
+        1_000_000_000_000_000_000,
+        0,
+        0,
+        0,
+    ]))
 }
 
 fn dollars(amount: u64) -> U256 {
@@ -101,8 +104,7 @@ pub async fn build(root: &Path, mut progress: impl FnMut(&str)) -> Result<bool> 
     let parts = read_parts(root)?;
     let stamp = stamp(root, &parts.1)?;
     let stamp_file = root.join(".devchain/stamp");
-    if fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp) && files.book().is_file()
-    {
+    if fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp) && files.book().is_file() {
         return Ok(false);
     }
 
@@ -205,9 +207,8 @@ impl Builder {
         progress("uniswap");
         self.install(FACTORY, &parts.factory, &[]).await?;
         let periphery = (FACTORY, WETH).abi_encode_params();
-        let swap_router = self
-            .create(B256::ZERO, &[parts.swap_router.as_ref(), &periphery].concat())
-            .await?;
+        let swap_router =
+            self.create(B256::ZERO, &[parts.swap_router.as_ref(), &periphery].concat()).await?;
         // No descriptor: it only draws pictures of positions.
         self.install(
             POSITION_MANAGER,
@@ -288,8 +289,7 @@ impl Builder {
                 .with_context(|| format!("{name} at {}", part.address))?;
         }
 
-        let owner =
-            self.node.read(DELEGATION_MANAGER, DelegationManager::ownerCall {}).await?;
+        let owner = self.node.read(DELEGATION_MANAGER, DelegationManager::ownerCall {}).await?;
         ensure!(owner == FAUCET, "manager belongs to {owner}");
         Ok(())
     }
@@ -332,8 +332,7 @@ impl Builder {
 
     /// Sends from an account that anvil has unlocked.
     async fn send(&self, request: TransactionRequest) -> Result<TransactionReceipt> {
-        let receipt =
-            self.node.provider().send_transaction(request).await?.get_receipt().await?;
+        let receipt = self.node.provider().send_transaction(request).await?.get_receipt().await?;
         if !receipt.status() {
             bail!("transaction {} failed", receipt.transaction_hash);
         }

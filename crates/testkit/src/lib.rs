@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+mod agent;
 pub mod devchain;
 mod multisig;
 mod stage;
 
+pub use agent::{Agent, Attempt, STIPEND, swap, swap_grant, unsigned};
 pub use multisig::MultiSigOwner;
 pub use stage::{Owner, Stage, dollars, fixed_signer, root};

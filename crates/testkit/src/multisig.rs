@@ -4,9 +4,7 @@ use alloy::{
     sol_types::SolCall,
 };
 use anyhow::{Result, ensure};
-use bardo_bindings::framework::{
-    MULTISIG_IMPL, MultiSigDeleGator, SIMPLE_FACTORY,
-};
+use bardo_bindings::framework::{MULTISIG_IMPL, MultiSigDeleGator, SIMPLE_FACTORY};
 use golem_chain::{local::FAUCET, proxy_account};
 use golem_custody::OwnerSigner;
 use golem_delegation::{Delegation, SigningDomain};
@@ -32,8 +30,7 @@ impl MultiSigOwner {
             threshold: alloy::primitives::U256::from(THRESHOLD),
         };
         let code = &stage.book().proxy_code;
-        let (address, create) =
-            proxy_account(MULTISIG_IMPL, init.abi_encode(), B256::ZERO, code);
+        let (address, create) = proxy_account(MULTISIG_IMPL, init.abi_encode(), B256::ZERO, code);
         let value = alloy::primitives::U256::ZERO;
         let receipt = stage.send_as(FAUCET, SIMPLE_FACTORY, value, create).await?;
         ensure!(receipt.status(), "multisig account was not created");

@@ -128,8 +128,7 @@ impl Stage {
 
     /// Sends as the faucet and demands success.
     pub async fn faucet<C: SolCall>(&self, to: Address, call: C) -> Result<TransactionReceipt> {
-        let receipt =
-            self.send_as(FAUCET, to, U256::ZERO, call.abi_encode().into()).await?;
+        let receipt = self.send_as(FAUCET, to, U256::ZERO, call.abi_encode().into()).await?;
         ensure!(receipt.status(), "{} failed", C::SIGNATURE);
         Ok(receipt)
     }
@@ -163,10 +162,8 @@ impl Stage {
         self.fund(signer.address(), ten_ether(), U256::ZERO).await?;
         self.fund(account.address, ten_ether(), dollars(10_000)).await?;
         let owner = Owner { signer, account };
-        let allow = Erc20::approveCall {
-            spender: self.book().swap_router_02,
-            amount: dollars(10_000),
-        };
+        let allow =
+            Erc20::approveCall { spender: self.book().swap_router_02, amount: dollars(10_000) };
         owner.act(self, self.book().usdc, allow).await?;
         Ok(owner)
     }

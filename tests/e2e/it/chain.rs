@@ -7,9 +7,7 @@ use alloy::{
 };
 use anyhow::{Context, Result};
 use bardo_bindings::{
-    defi::{
-        Erc20, Erc4626, PriceFeed, QuoterV2, SwapRouter02, UniswapV3Pool,
-    },
+    defi::{Erc20, Erc4626, PriceFeed, QuoterV2, SwapRouter02, UniswapV3Pool},
     deployables, enforcers,
     framework::{
         DELEGATION_MANAGER, DeleGator, DelegationManager, ENTRY_POINT, HYBRID_IMPL, MULTISIG_IMPL,
@@ -96,7 +94,7 @@ async fn a_price_can_be_set_and_goes_back_with_the_stage() -> Result<()> {
         let stage = Stage::open().await?;
         let read = PriceFeed::latestRoundDataCall {};
         let before = stage.node().read(stage.book().eth_usd, read).await?.answer;
-        stage.set_price(stage.book().eth_usd, 1_234_00000000).await?;
+        stage.set_price(stage.book().eth_usd, 123_400_000_000).await?;
         let read = PriceFeed::latestRoundDataCall {};
         let set = stage.node().read(stage.book().eth_usd, read).await?;
         assert_eq!(set.answer.to_string(), "123400000000");
@@ -247,11 +245,15 @@ fn a_chain_ends_when_its_user_is_killed() -> Result<()> {
 /// Where nothing listens, the error says what to do.
 #[tokio::test]
 async fn an_unreachable_node_says_so() {
-    let error = Node::connect(&"http://user:secret@127.0.0.1:1/key".parse().unwrap()).await.unwrap_err();
+    let error =
+        Node::connect(&"http://user:secret@127.0.0.1:1/key".parse().unwrap()).await.unwrap_err();
 
     let words = error.to_string();
     assert!(words.contains("127.0.0.1:1") && words.contains("check the URL"), "{words}");
-    assert!(!words.contains("secret") && !words.contains("key"), "credentials are not shown: {words}");
+    assert!(
+        !words.contains("secret") && !words.contains("key"),
+        "credentials are not shown: {words}"
+    );
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
     providers::ext::DebugApi,
-    rpc::types::trace::geth::{
-        CallConfig, CallFrame, GethDebugTracingOptions, GethTrace,
-    },
+    rpc::types::trace::geth::{CallConfig, CallFrame, GethDebugTracingOptions, GethTrace},
     sol_types::SolCall,
 };
 use anyhow::{Result, bail};
@@ -13,16 +11,13 @@ use bardo_bindings::{
     defi::{Erc20, SwapRouter02},
     framework::{DELEGATION_MANAGER, DelegationManager, MODE_SINGLE, MODE_SINGLE_TRY},
 };
-use bardo_e2e::{Agent, Attempt, STIPEND, swap, swap_grant, unsigned};
-use bardo_testkit::{Stage, dollars};
+use bardo_testkit::{Agent, Attempt, STIPEND, Stage, dollars, swap, swap_grant, unsigned};
 use golem_chain::{AccountKind, revocation};
 use golem_custody::{
     Clearance, ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, SessionKey,
     SessionSigner, clear,
 };
-use golem_delegation::{
-    Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
-};
+use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow};
 
 const KINDS: [AccountKind; 2] = [AccountKind::Stateless7702, AccountKind::Hybrid];
 
@@ -55,7 +50,8 @@ async fn a_session_key_swaps_from_the_owners_account() -> Result<()> {
         let book = stage.book();
         let weth_before = stage.balance_of(book.weth, agent.account).await?;
 
-        let receipt = agent.attempt(&stage, &swap(&stage, agent.account, dollars(100))).await?.receipt()?;
+        let receipt =
+            agent.attempt(&stage, &swap(&stage, agent.account, dollars(100))).await?.receipt()?;
 
         let sold = dollars(10_000) - stage.balance_of(book.usdc, agent.account).await?;
         let bought = stage.balance_of(book.weth, agent.account).await? - weth_before;
@@ -110,10 +106,7 @@ async fn a_multisig_owner_grants_with_two_of_three_keys_and_not_with_one() -> Re
         "{refused:?}"
     );
     let _ = agent.attempt(&stage, &transfer).await?.receipt()?;
-    assert_eq!(
-        stage.balance_of(stage.book().usdc, Address::repeat_byte(0x77)).await?,
-        dollars(5)
-    );
+    assert_eq!(stage.balance_of(stage.book().usdc, Address::repeat_byte(0x77)).await?, dollars(5));
     Ok(())
 }
 
@@ -128,10 +121,8 @@ async fn what_a_caveat_does_not_allow_is_refused_by_judge_and_chain() -> Result<
         let thief = Address::repeat_byte(0x66);
         let good = swap(&stage, agent.account, dollars(10));
         let other_target = Execution { target: stage.book().usdc, ..good.clone() };
-        let other_method = Execution {
-            data: SwapRouter02::factoryCall {}.abi_encode().into(),
-            ..good.clone()
-        };
+        let other_method =
+            Execution { data: SwapRouter02::factoryCall {}.abi_encode().into(), ..good.clone() };
         let to_thief = swap(&stage, thief, dollars(10));
         let mut reversed = good.data.to_vec();
         reversed[4..68].rotate_left(32);
@@ -361,7 +352,10 @@ async fn a_batch_is_judged_as_one() -> Result<()> {
     let half = Redemption::batch(DELEGATION_MANAGER, context, &[one, too_much]);
     let refused = clear(stage.node(), half, agent.key.address(), &policy).await?;
 
-    assert!(matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Reverted), "{refused:?}");
+    assert!(
+        matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Reverted),
+        "{refused:?}"
+    );
     assert_eq!(before - stage.balance_of(stage.book().usdc, agent.account).await?, dollars(2));
     Ok(())
 }
@@ -374,7 +368,8 @@ async fn after_revocation_the_next_attempt_fails_and_names_the_cause() -> Result
         let owner = stage.owner(kind).await?;
         let agent = Agent::hired(&stage, &owner, 5).await?;
         let good = swap(&stage, agent.account, dollars(1));
-        let stop = owner.account.revocation(stage.node().chain_id(), &owner.signer, &agent.grant)?;
+        let stop =
+            owner.account.revocation(stage.node().chain_id(), &owner.signer, &agent.grant)?;
         let _ = agent.attempt(&stage, &good).await?.receipt()?;
 
         // Sent by anybody else it does nothing.
@@ -465,11 +460,8 @@ async fn a_missing_manager_is_a_fault_and_a_missing_account_a_refusal() -> Resul
     let no_manager = Redemption::single(nowhere, context, &good);
     let fault = clear(stage.node(), no_manager, agent.key.address(), &policy).await;
     let ghost = Delegation { delegator: nowhere, authority: ROOT_AUTHORITY, ..agent.grant.clone() };
-    let no_account = Redemption::single(
-        DELEGATION_MANAGER,
-        PermissionContext::new(vec![ghost])?,
-        &good,
-    );
+    let no_account =
+        Redemption::single(DELEGATION_MANAGER, PermissionContext::new(vec![ghost])?, &good);
     let refused = clear(stage.node(), no_account, agent.key.address(), &policy).await?;
 
     assert!(matches!(fault, Err(CustodyError::DryRun { .. })), "{fault:?}");

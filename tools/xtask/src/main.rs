@@ -12,7 +12,6 @@ mod longrun;
 mod metadata;
 mod mutants;
 mod reports;
-mod snapshots;
 mod sources;
 
 use std::io::Write;
@@ -39,12 +38,6 @@ enum Task {
     /// Writes contracts/artifacts from forge's output.
     Artifacts {
         /// Compare only; fail when a committed artifact is stale, missing or orphaned.
-        #[arg(long)]
-        check: bool,
-    },
-    /// Writes contracts/snapshots from the named gas figures of forge's report.
-    Snapshots {
-        /// Compare only; fail when a figure moved, is new or is gone.
         #[arg(long)]
         check: bool,
     },
@@ -92,7 +85,6 @@ fn run(task: Task, out: &mut dyn Write) -> Result<bool> {
         Task::Layers => layers::run(&root, out),
         Task::Deny => deny::run(&root, out),
         Task::Artifacts { check } => artifacts::run(&root, check, out),
-        Task::Snapshots { check } => snapshots::run(&root, check, out),
         Task::Ledger => ledger::run(&root, out),
         Task::Totals => reports::totals(&root, out),
         Task::ForgeReport { file } => reports::forge_report(&file, out),

@@ -30,8 +30,7 @@ pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
 /// The redemption the arguments describe.
 pub(crate) fn redemption(call: &CallArgs) -> Result<Redemption, Failure> {
     let context = input::context(&call.context)?;
-    let execution =
-        Execution { target: call.target, value: call.value, data: call.data.clone() };
+    let execution = Execution { target: call.target, value: call.value, data: call.data.clone() };
     Ok(Redemption::single(call.manager, context, &execution))
 }
 

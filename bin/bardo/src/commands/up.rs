@@ -18,7 +18,10 @@ pub(crate) async fn up(json: bool) -> Result<Answer, Failure> {
         json!({ "rpc": rpc, "bundler": ops, "chainId": 8453, "faucet": FAUCET, "book": chain.book() })
             .to_string()
     } else {
-        format!("chain    {rpc}\nbundler  {ops}\nfaucet   {FAUCET}\naddresses in {}", files.book().display())
+        format!(
+            "chain    {rpc}\nbundler  {ops}\nfaucet   {FAUCET}\naddresses in {}",
+            files.book().display()
+        )
     };
     writeln!(stdout(), "{line}")?;
     stdout().flush()?;

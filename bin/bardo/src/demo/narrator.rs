@@ -40,9 +40,11 @@ impl Narrator {
         let step = Step { title: title.into(), expected, detail: detail() };
         if !self.json {
             let (mark, colour) = if expected { ("ok", "32") } else { ("SURPRISE", "31") };
-            let mark = if self.colour { format!("\x1b[{colour}m{mark}\x1b[0m") } else { mark.into() };
+            let mark =
+                if self.colour { format!("\x1b[{colour}m{mark}\x1b[0m") } else { mark.into() };
             let number = self.steps.len() + 1;
-            let _ = writeln!(stdout(), "{number:>3}. {mark} {}\n        {}", step.title, step.detail);
+            let _ =
+                writeln!(stdout(), "{number:>3}. {mark} {}\n        {}", step.title, step.detail);
         }
         self.steps.push(step);
     }

@@ -23,13 +23,7 @@ use golem_chain::{
 use golem_custody::Execution;
 use golem_delegation::Delegation;
 use serde_json::Value;
-use std::{
-    cell::Cell,
-    fs,
-    path::PathBuf,
-    process::Command,
-    rc::Rc,
-};
+use std::{fs, path::PathBuf, process::Command, rc::Rc};
 use url::Url;
 
 /// Play money needs no better one.
@@ -81,7 +75,11 @@ impl Reply {
     }
 
     pub(super) fn words(&self) -> String {
-        if self.yes() { format!("done, {} gas", self.field("gasUsed")) } else { self.field("reason") }
+        if self.yes() {
+            format!("done, {} gas", self.field("gasUsed"))
+        } else {
+            self.field("reason")
+        }
     }
 
     pub(super) fn hash(&self) -> Result<B256> {
@@ -94,17 +92,11 @@ impl Reply {
 pub(super) struct Agent {
     rpc: Url,
     folder: Folder,
-    running: Cell<usize>,
 }
 
 impl Agent {
     pub(super) const fn new(rpc: Url, folder: Folder) -> Self {
-        Self { rpc, folder, running: Cell::new(0) }
-    }
-
-    /// Processes of the agent that have not ended.
-    pub(super) fn running(&self) -> usize {
-        self.running.get()
+        Self { rpc, folder }
     }
 
     /// Makes the session key.
@@ -116,7 +108,12 @@ impl Agent {
     }
 
     /// Signs the delegation in `file` with a keystore.
-    pub(super) fn sign_with(&self, keystore: &str, file: &str, unbounded: bool) -> Result<Delegation> {
+    pub(super) fn sign_with(
+        &self,
+        keystore: &str,
+        file: &str,
+        unbounded: bool,
+    ) -> Result<Delegation> {
         let mut words = vec![
             "delegation".to_owned(),
             "sign".into(),
@@ -172,9 +169,7 @@ impl Agent {
     }
 
     fn bardo(&self, words: &[String]) -> Result<Reply> {
-        self.running.set(self.running.get() + 1);
         let output = Command::new(std::env::current_exe()?).args(words).arg("--json").output()?;
-        self.running.set(self.running.get() - 1);
         let code = output.status.code().context("bardo was killed")?;
         ensure!(
             code == 0 || code == 1,
@@ -251,6 +246,33 @@ impl Cast {
             gas_used: u64::from_str_radix(gas, 16)?,
         })
     }
+}
+
+/// Processes of this very program that this one started and that have not ended, by the kernel's
+/// word.
+pub(super) fn agent_processes() -> Result<Vec<u32>> {
+    let (own, program) = (std::process::id(), std::env::current_exe()?);
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
+        else {
+            continue;
+        };
+        // Processes come and go while we look, and those of others may not be looked at.
+        let Ok(executable) = fs::read_link(format!("/proc/{pid}/exe")) else { continue };
+        let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { continue };
+        if executable == program && status.lines().any(|line| line == format!("PPid:\t{own}")) {
+            found.push(pid);
+        }
+    }
+    Ok(found)
+}
+
+/// Eighteen decimals, shown with six.
+pub(super) fn decimal(wei: U256) -> String {
+    let millionths = wei / U256::from(1_000_000_000_000u64);
+    let million = U256::from(1_000_000);
+    format!("{}.{:0>6}", millionths / million, (millionths % million).to_string())
 }
 
 pub(super) fn ether(amount: u64) -> U256 {

@@ -1,5 +1,4 @@
-//! What the whole-stack tests, the soak and the benchmarks share: one agent with one grant.
-
+use crate::{Owner, Stage};
 use alloy::{
     primitives::{
         Address, Bytes, U256,
@@ -13,18 +12,18 @@ use bardo_bindings::{
     defi::SwapRouter02::{ExactInputSingleParams, exactInputSingleCall},
     framework::DELEGATION_MANAGER,
 };
-use bardo_testkit::{Owner, Stage};
 use golem_chain::SwapGrant;
 use golem_custody::{
     Clearance, ClearingPolicy, Denial, Execution, Receipt, Redemption, SessionKey, SessionSigner,
     Submit, clear,
 };
-use golem_delegation::{
-    Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
-};
+use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow};
 
 /// Gas money of a session key in tests: 0.05 ether.
 pub const STIPEND: U256 = U256::from_limbs([50_000_000_000_000_000, 0, 0, 0]);
+
+/// The 0.05 % pool.
+const FEE: U24 = U24::from_limbs([500]);
 
 /// An agent that holds a key and the grant of one account.
 #[expect(missing_debug_implementations, reason = "INV-2: it holds a key")]
@@ -80,7 +79,7 @@ pub fn unsigned(delegator: Address, grant: &SwapGrant) -> Delegation {
 
 /// A grant to sell USDC for WETH: `calls` times within `window`.
 #[must_use]
-pub fn swap_grant(
+pub const fn swap_grant(
     stage: &Stage,
     session: Address,
     account: Address,
@@ -94,6 +93,7 @@ pub fn swap_grant(
         router: book.swap_router_02,
         token_in: book.usdc,
         token_out: book.weth,
+        fee: FEE,
         calls,
         window,
     }
@@ -107,7 +107,7 @@ pub fn swap(stage: &Stage, recipient: Address, amount: U256) -> Execution {
         params: ExactInputSingleParams {
             tokenIn: book.usdc,
             tokenOut: book.weth,
-            fee: U24::from(500),
+            fee: FEE,
             recipient,
             amountIn: amount,
             amountOutMinimum: U256::ZERO,

@@ -1,0 +1,247 @@
+//! `bardo delegation` and `bardo session`.
+
+use crate::command::{bardo, bardo_with};
+use anyhow::Result;
+use bardo_testkit::{Agent, Stage, dollars, root, swap};
+use golem_chain::AccountKind;
+use golem_delegation::{ANY_DELEGATE, Delegation};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+fn unsigned() -> Value {
+    json!({
+        "delegate": "0x0101010101010101010101010101010101010101",
+        "delegator": "0x7e5f4552091a69125d5dfcb7b8c2659029395bdf",
+        "authority": format!("0x{}", "ff".repeat(32)),
+        "caveats": [{ "enforcer": "0x0202020202020202020202020202020202020202", "terms": "0x01", "args": "0x" }],
+        "salt": "0x7",
+        "signature": "0x"
+    })
+}
+
+fn key_file(folder: &Path, mode: u32) -> Result<PathBuf> {
+    let path = folder.join("key");
+    // The key whose address is the delegator above.
+    fs::write(&path, format!("0x{:064x}\n", 1))?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+    Ok(path)
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[test]
+fn hash_agrees_with_metamasks_packages_for_object_list_and_lines() -> Result<()> {
+    let file = fs::read_to_string(root().join("testdata/vectors/delegations.json"))?;
+    let vectors: Value = serde_json::from_str(&file)?;
+    let cases = vectors["delegations"].as_array().unwrap();
+    let all: Vec<&Value> = cases.iter().map(|case| &case["delegation"]).collect();
+    let expected: Vec<&str> = cases.iter().filter_map(|case| case["hash"].as_str()).collect();
+    let lines: String = all.iter().map(|d| format!("{d}\n")).collect();
+
+    let one = bardo_with(&all[0].to_string(), ["delegation", "hash", "-"])?;
+    let list = bardo_with(&serde_json::to_string(&all)?, ["delegation", "hash", "-"])?;
+    let each = bardo_with(&lines, ["delegation", "hash", "-"])?;
+
+    assert_eq!(one.stdout.trim(), expected[0]);
+    assert_eq!(list.stdout.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(each.stdout, list.stdout);
+    Ok(())
+}
+
+#[test]
+fn what_is_signed_verifies_and_what_is_changed_does_not() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let key = text(&key_file(folder.path(), 0o600)?);
+    let grant = unsigned().to_string();
+    let sign = ["delegation", "sign", "-", "--chain-id", "8453", "--key-file", &key];
+    let signed = bardo_with(&grant, sign)?;
+    assert_eq!(signed.code, 0, "{signed:?}");
+    let verify = |input: &str, more: &[&str]| {
+        bardo_with(input, [&["delegation", "verify", "-"], more].concat())
+    };
+
+    assert_eq!(verify(&signed.stdout, &["--chain-id", "8453"])?.code, 0);
+    let elsewhere = verify(&signed.stdout, &["--chain-id", "1"])?;
+    assert_eq!(elsewhere.code, 1);
+    let manager = format!("0x{}", "11".repeat(20));
+    assert_eq!(verify(&signed.stdout, &["--chain-id", "8453", "--manager", &manager])?.code, 1);
+    let mut changed: Delegation = serde_json::from_str(&signed.stdout)?;
+    changed.caveats[0].terms = vec![2].into();
+    let changed = verify(&serde_json::to_string(&changed)?, &["--chain-id", "8453", "--json"])?;
+    assert_eq!(changed.code, 1);
+    assert_eq!(changed.json()?["valid"], false);
+    assert_eq!(verify(&grant, &["--chain-id", "8453"])?.code, 1, "unsigned");
+    Ok(())
+}
+
+/// ATK-11.
+#[test]
+fn a_grant_without_bounds_is_signed_only_in_so_many_words() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let key = text(&key_file(folder.path(), 0o600)?);
+    let mut bare = unsigned();
+    bare["caveats"] = json!([]);
+    let mut open = unsigned();
+    open["delegate"] = json!(ANY_DELEGATE);
+
+    for grant in [bare, open] {
+        let words = ["delegation", "sign", "-", "--chain-id", "8453", "--key-file", &key];
+        let refused = bardo_with(&grant.to_string(), words)?;
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.stdout.contains("--unbounded"));
+        let insisted = bardo_with(&grant.to_string(), words.iter().chain(&["--unbounded"]))?;
+        assert_eq!(insisted.code, 0);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_key_file_that_others_can_read_is_refused_with_the_remedy() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let key = text(&key_file(folder.path(), 0o644)?);
+    let words = ["delegation", "sign", "-", "--chain-id", "8453", "--key-file", &key];
+
+    let refused = bardo_with(&unsigned().to_string(), words)?;
+
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("chmod 600"), "{}", refused.stderr);
+    Ok(())
+}
+
+#[test]
+fn malformed_delegations_are_refused_and_the_key_is_not_touched() -> Result<()> {
+    let mut extra = unsigned();
+    extra["surprise"] = json!(1);
+    let mut missing = unsigned();
+    missing.as_object_mut().unwrap().remove("authority");
+    let mut long = unsigned();
+    long["delegate"] = json!(format!("0x{}", "01".repeat(21)));
+    for input in
+        ["", "nonsense", "[]x", "{}", &extra.to_string(), &missing.to_string(), &long.to_string()]
+    {
+        let ran = bardo_with(input, ["delegation", "hash", "-"])?;
+        assert_eq!(ran.code, 2, "{input}: {ran:?}");
+        assert!(ran.stdout.is_empty());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_session_key_is_private_encrypted_and_never_overwritten() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (store, password) = (folder.path().join("session.json"), folder.path().join("pw"));
+    fs::write(&password, "correct horse\n")?;
+    let words = [
+        "session",
+        "new",
+        "--keystore",
+        &text(&store),
+        "--password-file",
+        &text(&password),
+        "--json",
+    ];
+
+    let born = bardo(words)?;
+    let before = fs::read(&store)?;
+    let again = bardo(words)?;
+
+    let address = born.json()?["address"].as_str().unwrap().to_lowercase();
+    assert_eq!(address.len(), 42);
+    assert_eq!(fs::metadata(&store)?.permissions().mode() & 0o777, 0o600);
+    assert_eq!(again.code, 2, "{again:?}");
+    assert_eq!(fs::read(&store)?, before, "the first key is still there");
+    let left: Vec<_> = fs::read_dir(folder.path())?.collect();
+    assert_eq!(left.len(), 2, "nothing half-written stays: {left:?}");
+
+    fs::write(&password, "wrong")?;
+    let sign = [
+        "delegation",
+        "sign",
+        "-",
+        "--chain-id",
+        "1",
+        "--keystore",
+        &text(&store),
+        "--password-file",
+        &text(&password),
+    ];
+    let locked = bardo_with(&unsigned().to_string(), sign)?;
+    assert_eq!(locked.code, 2);
+    assert!(locked.stderr.contains("wrong password"), "{}", locked.stderr);
+    Ok(())
+}
+
+#[tokio::test]
+async fn simulate_names_the_enforcer_and_the_reason() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Hybrid).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let folder = tempfile::tempdir()?;
+    let context = folder.path().join("grant.json");
+    fs::write(&context, serde_json::to_string(&agent.grant)?)?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let words = |target: String, data: String| {
+        vec![
+            "delegation".into(),
+            "simulate".into(),
+            "--rpc".into(),
+            stage.chain().url().to_string(),
+            "--context".into(),
+            text(&context),
+            "--target".into(),
+            target,
+            "--data".into(),
+            data,
+            "--json".to_owned(),
+        ]
+    };
+
+    let allowed = bardo(words(good.target.to_string(), good.data.to_string()))?;
+    let refused = bardo(words(stage.book().weth.to_string(), good.data.to_string()))?;
+
+    assert_eq!(allowed.code, 0, "{allowed:?}");
+    assert_eq!(allowed.json()?["allowed"], true);
+    assert_eq!(refused.code, 1);
+    let answer = refused.json()?;
+    assert_eq!(answer["allowed"], false);
+    assert_eq!(answer["code"], "CAV-TARGET");
+    assert_eq!(answer["enforcer_name"], "AllowedTargetsEnforcer");
+    assert!(answer["reason"].as_str().unwrap().contains("only these contracts"));
+    Ok(())
+}
+
+/// The context may be given as the bytes that go on chain; what is not canonical is refused.
+#[tokio::test]
+async fn a_context_in_hex_is_taken_and_a_padded_one_is_not() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let context = golem_delegation::PermissionContext::new(vec![agent.grant.clone()])?.encode();
+    let words = [
+        "delegation",
+        "simulate",
+        "--rpc",
+        stage.chain().url().as_str(),
+        "--context",
+        "-",
+        "--target",
+        &good.target.to_string(),
+        "--data",
+        &good.data.to_string(),
+    ];
+
+    let plain = bardo_with(&context.to_string(), words)?;
+    let padded = bardo_with(&format!("{context}00"), words)?;
+
+    assert_eq!(plain.code, 0, "{plain:?}");
+    assert_eq!(padded.code, 2, "{padded:?}");
+    assert!(padded.stderr.contains("canonical"), "{}", padded.stderr);
+    Ok(())
+}

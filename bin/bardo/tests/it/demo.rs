@@ -1,0 +1,52 @@
+//! `bardo demo`.
+
+use crate::command::bardo;
+use anyhow::Result;
+use std::process::Command;
+
+#[test]
+fn the_demo_ends_by_itself_without_a_surprise_and_its_last_line_counts() -> Result<()> {
+    let ran = bardo(["demo"])?;
+
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    let steps = ran.stdout.lines().filter(|line| line.contains(". ok ")).count();
+    let last = ran.stdout.lines().last().unwrap_or_default();
+    assert_eq!(last, format!("demo: {steps} steps, {steps} as expected, 0 surprises"));
+    assert!(steps > 30, "{steps}");
+    Ok(())
+}
+
+#[test]
+fn in_json_it_answers_once_with_every_step() -> Result<()> {
+    let ran = bardo(["demo", "--json"])?;
+
+    let answer = ran.json()?;
+    assert_eq!(answer["surprises"], 0);
+    let steps = answer["steps"].as_array().unwrap();
+    assert!(steps.iter().all(|step| step["expected"] == true));
+    for words in [
+        "msg.sender",
+        "the owner revokes",
+        "no ETH",
+        "another contract",
+        "a swap that pays the thief",
+    ] {
+        let said = steps.iter().filter(|s| s["title"].as_str().unwrap().contains(words)).count();
+        assert_eq!(said, 2, "{words}: once for each kind of owner");
+    }
+    Ok(())
+}
+
+#[test]
+fn without_a_built_chain_it_says_how_to_build_one() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+
+    let output = Command::new(env!("CARGO_BIN_EXE_bardo"))
+        .arg("demo")
+        .env("BARDO_HOME", folder.path())
+        .output()?;
+
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("make devchain"));
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Habits every command has.
+
+use crate::command::{Ran, bardo};
+use anyhow::Result;
+
+const COMMANDS: &[&[&str]] = &[
+    &["chains"],
+    &["completions"],
+    &["delegation", "hash"],
+    &["delegation", "sign"],
+    &["delegation", "verify"],
+    &["delegation", "simulate"],
+    &["delegation", "redeem"],
+    &["demo"],
+    &["deploy"],
+    &["session", "new"],
+    &["up"],
+];
+
+#[test]
+fn every_command_explains_itself_with_an_example_and_has_json() -> Result<()> {
+    for command in COMMANDS {
+        let help = bardo(command.iter().chain(&["--help"]))?;
+        assert_eq!(help.code, 0, "{command:?}");
+        assert!(help.stdout.contains("Example"), "{command:?}: {}", help.stdout);
+        assert!(help.stdout.contains("--json"), "{command:?}");
+        assert!(help.stderr.is_empty(), "{command:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_list_of_commands_is_complete() -> Result<()> {
+    let help = bardo(["--help"])?.stdout;
+    let listed = help
+        .lines()
+        .skip_while(|line| !line.starts_with("Commands:"))
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| *word != "help");
+
+    for word in listed {
+        assert!(COMMANDS.iter().any(|command| command[0] == word), "{word} is not tested");
+    }
+    Ok(())
+}
+
+#[test]
+fn wrong_use_exits_2_and_talks_on_standard_error() -> Result<()> {
+    for words in [
+        &["no-such-command"][..],
+        &["deploy"],
+        &["delegation", "hash", "/no/such/file"],
+        &["delegation", "simulate", "--rpc", "not a url"],
+        &["completions", "no-such-shell"],
+    ] {
+        let ran = bardo(words)?;
+        assert_eq!(ran.code, 2, "{words:?} {ran:?}");
+        assert!(ran.stdout.is_empty(), "{words:?}");
+        assert!(!ran.stderr.is_empty(), "{words:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_fault_exits_3_and_says_what_to_do() -> Result<()> {
+    let Ran { code, stdout, stderr } = bardo(["deploy", "--rpc", "http://127.0.0.1:1", "--check"])?;
+
+    assert_eq!(code, 3);
+    assert!(stdout.is_empty());
+    assert!(stderr.contains("check the URL"), "{stderr}");
+    Ok(())
+}
+
+#[test]
+fn a_fault_in_json_is_json_too() -> Result<()> {
+    let ran = bardo(["deploy", "--rpc", "http://127.0.0.1:1", "--check", "--json"])?;
+
+    assert_eq!(ran.code, 3);
+    assert!(ran.json()?["error"].as_str().is_some_and(|words| words.contains("does not answer")));
+    Ok(())
+}
+
+#[test]
+fn completions_are_made_for_common_shells() -> Result<()> {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = bardo(["completions", shell])?;
+        assert_eq!(ran.code, 0);
+        assert!(ran.stdout.contains("delegation"), "{shell}");
+    }
+    Ok(())
+}
+
+#[test]
+fn chains_are_the_six_of_the_spec() -> Result<()> {
+    let ran = bardo(["chains", "--json"])?;
+
+    let mut ids: Vec<u64> =
+        ran.json()?.as_array().unwrap().iter().filter_map(|c| c["chainId"].as_u64()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 8453, 42161, 42220, 84532, 11_155_111]);
+    Ok(())
+}

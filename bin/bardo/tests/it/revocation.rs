@@ -1,0 +1,100 @@
+//! SPEC G5: the owner's wallet and a node are enough. No process of Bardo runs while he revokes.
+
+use crate::command::bardo;
+use anyhow::{Context, Result, ensure};
+use bardo_testkit::{Stage, dollars, swap, swap_grant, unsigned};
+use golem_chain::AccountKind;
+use golem_custody::{Execution, OwnerSigner};
+use golem_delegation::terms::MortalityTimeWindow;
+use std::{fs, path::Path, process::Command};
+
+async fn revoked_by_a_wallet_that_is_not_ours(kind: AccountKind) -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(kind).await?;
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("pw"), "pw")?;
+    owner.signer.save(Path::new(&path("owner.json")), "pw")?;
+
+    // Bardo: the agent is born, the owner signs, the agent acts. Each is a process that ends.
+    let secret = ["--keystore", &path("session.json"), "--password-file", &path("pw")];
+    let born = bardo([&["session", "new", "--json"], &secret[..]].concat())?;
+    let session = born.json()?["address"].as_str().context("no address")?.parse()?;
+    stage.fund(session, bardo_testkit::STIPEND, Default::default()).await?;
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 3600)?;
+    let account = owner.account.address;
+    let terms = swap_grant(&stage, session, account, 5, window);
+    fs::write(path("grant.json"), serde_json::to_string(&unsigned(account, &terms))?)?;
+    let sign = [
+        "delegation",
+        "sign",
+        &path("grant.json"),
+        "--chain-id",
+        "8453",
+        "--keystore",
+        &path("owner.json"),
+        "--password-file",
+        &path("pw"),
+    ];
+    let signed = bardo(sign)?;
+    ensure!(signed.code == 0, "{signed:?}");
+    fs::write(path("grant.json"), &signed.stdout)?;
+    let grant = serde_json::from_str(&signed.stdout)?;
+    let stop = owner.account.revocation(8453, &owner.signer, &grant)?;
+    let good = swap(&stage, account, dollars(1));
+    let redeem = |call: &Execution| {
+        let words = [
+            "delegation",
+            "redeem",
+            "--rpc",
+            stage.chain().url().as_str(),
+            "--context",
+            &path("grant.json"),
+            "--target",
+            &call.target.to_string(),
+            "--data",
+            &call.data.to_string(),
+            "--json",
+        ];
+        bardo([&words[..], &secret[..]].concat())
+    };
+    let first = redeem(&good)?;
+    ensure!(first.code == 0 && first.json()?["success"] == true, "{first:?}");
+
+    // Nothing of Bardo from here to the end of the transaction: cast, the key, a node.
+    let output = Command::new(stage.chain().files().foundry("cast"))
+        .args(["send", "--json", "--rpc-url", stage.chain().url().as_str()])
+        .args(["--keystore", &path("owner.json"), "--password-file", &path("pw")])
+        .args([stop.to.to_string(), stop.data.to_string()])
+        .output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let after = redeem(&good)?;
+    assert_eq!(after.code, 1, "{after:?}");
+    assert_eq!(after.json()?["code"], "DELEGATION_DISABLED");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_7702_owner_revokes_with_his_wallet_alone() -> Result<()> {
+    revoked_by_a_wallet_that_is_not_ours(AccountKind::Stateless7702).await
+}
+
+#[tokio::test]
+async fn a_hybrid_owner_revokes_with_his_wallet_alone() -> Result<()> {
+    revoked_by_a_wallet_that_is_not_ours(AccountKind::Hybrid).await
+}
+
+/// The key that is saved is the key that signs.
+#[test]
+fn a_saved_owner_key_opens_again() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("owner.json");
+    let owner = OwnerSigner::born();
+
+    owner.save(&path, "pw")?;
+
+    assert_eq!(OwnerSigner::from_keystore(&path, "pw")?.address(), owner.address());
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! What must hold for any bytes at all. The fuzz targets run these, and so do the stable tests.
+
+use golem_delegation::{
+    MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, SigningDomain,
+    terms::{
+        AllowedCalldata, AllowedMethods, AllowedTargets, LimitedCalls, MortalityTimeWindow,
+        Redeemer, Timestamp, ValueLte,
+    },
+};
+
+/// A context that decodes has one form only, and nothing about it can panic.
+pub(crate) fn context(bytes: &[u8]) {
+    let Ok(context) = PermissionContext::decode(bytes) else { return };
+
+    assert!(bytes.len() <= MAX_CONTEXT_BYTES);
+    assert_eq!(context.encode(), *bytes, "decoded from another form");
+    assert_eq!(PermissionContext::new(context.links().to_vec()).as_ref(), Ok(&context));
+    assert!((1..=MAX_LINKS).contains(&context.links().len()));
+    assert!(context.root().is_root());
+    let domain = SigningDomain { chain_id: 8453, manager: context.root().delegator };
+    for link in context.links() {
+        let verdict = domain.verify(link, link.delegator);
+        assert!(verdict.is_err() || link.signature.len() == 65);
+        let mut bare = link.clone().signed(Vec::new());
+        for caveat in &mut bare.caveats {
+            caveat.args = Vec::new().into();
+            terms(&caveat.terms);
+        }
+        assert_eq!(bare.hash(), link.hash(), "hash covers what is not signed");
+    }
+}
+
+/// Decodes exactly where `accepts` says so, and back to the same bytes.
+macro_rules! both_ways {
+    ($type:ident, $bytes:ident, $accepts:expr) => {{
+        let decoded = $type::decode($bytes);
+        assert_eq!(decoded.is_ok(), $accepts, concat!(stringify!($type), " of {:02x?}"), $bytes);
+        if let Ok(value) = &decoded {
+            assert_eq!(value.encode(), $bytes, concat!(stringify!($type), " in another form"));
+        }
+        decoded
+    }};
+}
+
+/// Every decoder of terms takes what its contract takes, as the contract's source says it.
+pub(crate) fn terms(bytes: &[u8]) {
+    let length = bytes.len();
+    let _ = both_ways!(AllowedTargets, bytes, length != 0 && length.is_multiple_of(20));
+    let _ = both_ways!(AllowedMethods, bytes, length != 0 && length.is_multiple_of(4));
+    let _ = both_ways!(AllowedCalldata, bytes, length >= 33);
+    let _ = both_ways!(ValueLte, bytes, length == 32);
+    let _ = both_ways!(LimitedCalls, bytes, length == 32);
+    let _ = both_ways!(Redeemer, bytes, length != 0 && length.is_multiple_of(20));
+    let _ = both_ways!(Timestamp, bytes, length == 32);
+    // Big-endian numbers of one length compare like their bytes.
+    let upright = length == 16 && bytes[..8] <= bytes[8..];
+    if let Ok(window) = both_ways!(MortalityTimeWindow, bytes, upright) {
+        let (start, end) = (window.start(), window.end());
+        assert!(window.allows(start) && window.allows(end));
+        assert!(start.checked_sub(1).is_none_or(|before| !window.allows(before)));
+        assert!(end.checked_add(1).is_none_or(|after| !window.allows(after)));
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the crate from outside: against MetaMask's packages, against hostile bytes, and by property.
+
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+mod context;
+mod fixtures;
+mod fuzz_bodies;
+mod fuzzing;
+mod json;
+mod properties;
+mod signatures;
+mod vectors;

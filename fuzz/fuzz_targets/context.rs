@@ -1,0 +1,8 @@
+//! Permission contexts: any bytes that a redeemer could hand over.
+
+#![no_main]
+
+#[path = "../../crates/delegation/tests/it/fuzz_bodies.rs"]
+mod fuzz_bodies;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_bodies::context(bytes));
