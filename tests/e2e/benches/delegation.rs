@@ -42,6 +42,7 @@ struct Kit {
     digest: B256,
     signature: Bytes,
     links: Vec<Delegation>,
+    chain: Vec<Delegation>,
     verified: bool,
     rates: BTreeMap<String, f64>,
 }
@@ -60,10 +61,15 @@ fn main() -> Result<()> {
     let grant = owner.grant(&domain, unsigned.clone())?;
     let context = PermissionContext::new(vec![grant.clone()])?;
     let encoded = context.encode();
+    ensure!(PermissionContext::decode(&encoded)? == context, "a context decodes to another");
+    let chain = chain_of_three(&grant)?;
+    let encoded_chain = chain.encode();
+    ensure!(PermissionContext::decode(&encoded_chain)? == chain, "a chain decodes to another");
 
     let kit = kit(&json!({
         "delegation": grant,
         "context": encoded,
+        "chain": encoded_chain,
         "privateKey": B256::repeat_byte(KEY),
         "signer": owner.address(),
         "chainId": domain.chain_id,
@@ -75,22 +81,25 @@ fn main() -> Result<()> {
     ensure!(kit.digest == domain.digest(&grant), "the kit signs something else");
     ensure!(kit.signature == grant.signature, "the kit's signature differs");
     ensure!(kit.links == context.links(), "the kit decodes something else");
+    ensure!(kit.chain == chain.links(), "the kit decodes another chain");
     ensure!(kit.verified && domain.verify(&grant, owner.address()).is_ok(), "not verified");
 
-    let ours: [(&str, f64); 5] = [
+    let ours: [(&str, f64); 6] = [
         ("hash", rate(|| black_box(&grant).hash())),
         ("digest", rate(|| domain.digest(black_box(&grant)))),
         ("decode", rate(|| PermissionContext::decode(black_box(&encoded)))),
+        // Ours also checks that each link names the hash of the next; the kit's does not.
+        ("decode of 3", rate(|| PermissionContext::decode(black_box(&encoded_chain)))),
         ("verify", rate(|| domain.verify(black_box(&grant), owner.address()))),
         ("sign", rate(|| owner.grant(&domain, black_box(unsigned.clone())))),
     ];
 
-    let mut table = format!("{:<10}{:>14}{:>14}{:>10}\n", "per second", "Rust", "kit", "ratio");
+    let mut table = format!("{:<12}{:>14}{:>14}{:>10}\n", "per second", "Rust", "kit", "ratio");
     let mut rows = Vec::new();
     for (operation, rust) in ours {
         let kit = *kit.rates.get(operation).with_context(|| format!("no rate of {operation}"))?;
         let ratio = rust / kit;
-        table += &format!("{operation:<10}{rust:>14.0}{kit:>14.0}{ratio:>10.1}\n");
+        table += &format!("{operation:<12}{rust:>14.0}{kit:>14.0}{ratio:>10.1}\n");
         rows.push(json!({
             "operation": operation,
             "rustPerSecond": rust.round(),
@@ -102,6 +111,7 @@ fn main() -> Result<()> {
     let result = json!({
         "caveats": grant.caveats.len(),
         "contextBytes": encoded.len(),
+        "chainBytes": encoded_chain.len(),
         "cores": thread::available_parallelism()?.get(),
         "busy": (busy * 100.0).round() / 100.0,
         "node": kit.node,
@@ -137,6 +147,19 @@ fn seven_caveats(delegator: Address) -> Delegation {
         salt: U256::from(7),
         signature: bytes!(""),
     }
+}
+
+/// Two more links of the same size above `root`, leaf first.
+fn chain_of_three(root: &Delegation) -> Result<PermissionContext> {
+    let below = |parent: &Delegation, delegate| Delegation {
+        delegate,
+        delegator: parent.delegate,
+        authority: parent.hash().0,
+        ..root.clone()
+    };
+    let middle = below(root, Address::repeat_byte(0x5f));
+    let leaf = below(&middle, Address::repeat_byte(0x60));
+    Ok(PermissionContext::new(vec![leaf, middle, root.clone()])?)
 }
 
 /// Median of several rounds, after one that only warms up.

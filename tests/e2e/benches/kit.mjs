@@ -10,9 +10,8 @@ import { hashTypedData, verifyTypedData } from 'viem';
 const kit = await import('@metamask/smart-accounts-kit');
 const kitUtils = await import('@metamask/smart-accounts-kit/utils');
 
-const { delegation, context, privateKey, signer, chainId, manager, rounds, milliseconds } = JSON.parse(
-  readFileSync(0, 'utf8'),
-);
+const subject = JSON.parse(readFileSync(0, 'utf8'));
+const { delegation, context, chain, privateKey, signer, chainId, manager, rounds, milliseconds } = subject;
 
 const typedData = () => ({
   domain: { name: 'DelegationManager', version: '1', chainId, verifyingContract: manager },
@@ -25,6 +24,7 @@ const operations = {
   hash: () => kitUtils.hashDelegation(delegation),
   digest: () => hashTypedData(typedData()),
   decode: () => kitUtils.decodeDelegations(context),
+  'decode of 3': () => kitUtils.decodeDelegations(chain),
   verify: () => verifyTypedData({ ...typedData(), address: signer, signature: delegation.signature }),
   sign: () => kit.signDelegation({ privateKey, delegation, delegationManager: manager, chainId }),
 };
@@ -65,6 +65,7 @@ const found = {
   digest: operations.digest(),
   signature: await operations.sign(),
   links: operations.decode(),
+  chain: operations['decode of 3'](),
   verified: await operations.verify(),
   rates,
 };

@@ -3,4 +3,5 @@
 mod chain;
 mod gas;
 mod kit;
+mod repository;
 mod slice;

@@ -2,7 +2,7 @@
 
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
-    providers::ext::DebugApi,
+    providers::ext::{AnvilApi, DebugApi},
     rpc::types::trace::geth::{CallConfig, CallFrame, GethDebugTracingOptions, GethTrace},
     sol_types::SolCall,
 };
@@ -10,14 +10,19 @@ use anyhow::{Result, bail};
 use bardo_bindings::{
     defi::{Erc20, SwapRouter02},
     framework::{DELEGATION_MANAGER, DelegationManager, MODE_SINGLE, MODE_SINGLE_TRY},
+    mortality_time_window_enforcer,
 };
-use bardo_testkit::{Agent, Attempt, STIPEND, Stage, dollars, swap, swap_grant, unsigned};
+use bardo_testkit::{
+    Agent, Attempt, STIPEND, Stage, dollars, fixed_signer, swap, swap_grant, unsigned,
+};
 use golem_chain::{AccountKind, revocation};
 use golem_custody::{
     Clearance, ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, SessionKey,
     SessionSigner, clear,
 };
-use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow};
+use golem_delegation::{
+    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
+};
 
 const KINDS: [AccountKind; 2] = [AccountKind::Stateless7702, AccountKind::Hybrid];
 
@@ -127,6 +132,10 @@ async fn what_a_caveat_does_not_allow_is_refused_by_judge_and_chain() -> Result<
         let mut reversed = good.data.to_vec();
         reversed[4..68].rotate_left(32);
         let other_pair = Execution { data: reversed.into(), ..good.clone() };
+        let mut dear = good.data.to_vec();
+        // The fee's last two bytes: the unused 1 % tier, where a thief could open a pool.
+        dear[98..100].copy_from_slice(&10_000u16.to_be_bytes());
+        let other_pool = Execution { data: dear.into(), ..good.clone() };
         let with_value = Execution { value: U256::from(1), ..good.clone() };
         // ATK-16: too short for a selector, too short for the pinned argument.
         let no_selector = Execution { data: Bytes::from_static(&[0x04]), ..good.clone() };
@@ -137,6 +146,7 @@ async fn what_a_caveat_does_not_allow_is_refused_by_judge_and_chain() -> Result<
             (&other_method, DenialCode::Method),
             (&to_thief, DenialCode::Calldata),
             (&other_pair, DenialCode::Calldata),
+            (&other_pool, DenialCode::Calldata),
             (&with_value, DenialCode::Value),
             (&no_selector, DenialCode::Method),
             (&cut, DenialCode::Calldata),
@@ -173,7 +183,6 @@ async fn the_window_opens_with_its_first_second_and_closes_after_its_last() -> R
     assert!(early.reason.contains(&start.to_string()), "{early}");
 
     // The transaction itself must stand on the bound, not only the dry run before it.
-    use alloy::providers::ext::AnvilApi;
     let provider = stage.node().provider();
     stage.warp(start).await?;
     let _ = agent.attempt(&stage, &good).await?.receipt()?;
@@ -205,7 +214,7 @@ async fn another_redeemer_gains_nothing_even_by_a_redelegation() -> Result<()> {
     );
 
     // Passed on by a key that was stolen: the redeemer caveat of the root still names the agent.
-    let stolen = bardo_testkit::fixed_signer(0x31)?;
+    let stolen = fixed_signer(0x31)?;
     stage.fund(stolen.address(), STIPEND, U256::ZERO).await?;
     let now = stage.now().await?;
     let window = MortalityTimeWindow::new(now, now + 3600)?;
@@ -388,6 +397,70 @@ async fn after_revocation_the_next_attempt_fails_and_names_the_cause() -> Result
         let read = DelegationManager::disabledDelegationsCall { delegationHash: hash };
         assert!(stage.node().read(DELEGATION_MANAGER, read).await?);
     }
+    Ok(())
+}
+
+/// ATK-09: a chain is as good as its weakest link, in the same block.
+#[tokio::test]
+async fn a_middle_link_revoked_or_expired_stops_everything_below() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let (first, second) = (fixed_signer(0x51)?, fixed_signer(0x52)?);
+    let leaf = SessionKey::born();
+    for key in [first.address(), leaf.address()] {
+        stage.fund(key, STIPEND, U256::ZERO).await?;
+    }
+    let now = stage.now().await?;
+    let link = |delegate: Address, delegator: Address, authority: B256, life: u64| {
+        let window = MortalityTimeWindow::new(now, now + life)?;
+        let caveat = Caveat::new(mortality_time_window_enforcer(), window.encode());
+        anyhow::Ok(Delegation {
+            delegate,
+            delegator,
+            authority,
+            caveats: vec![caveat],
+            salt: U256::ZERO,
+            signature: Bytes::new(),
+        })
+    };
+    let domain = stage.domain();
+    let account = owner.account.address;
+    let root = link(first.address(), account, ROOT_AUTHORITY, 10_000)?;
+    let root = owner.signer.grant(&domain, root)?;
+    let middle = link(second.address(), first.address(), root.hash().0, 1_000)?;
+    let middle = first.grant(&domain, middle)?;
+    let last = link(leaf.address(), second.address(), middle.hash().0, 10_000)?;
+    let last = second.grant(&domain, last)?;
+    let context = PermissionContext::new(vec![last, middle.clone(), root])?;
+    let good = swap(&stage, account, dollars(1));
+    let redemption = || Redemption::single(DELEGATION_MANAGER, context.clone(), &good);
+    let answer = async || {
+        let policy = ClearingPolicy::default();
+        let answer = clear(stage.node(), redemption(), leaf.address(), &policy).await?;
+        anyhow::Ok(match answer {
+            Clearance::Granted(_) => None,
+            Clearance::Refused(denial) => Some(denial.code),
+        })
+    };
+    let force = async || {
+        let data = redemption().calldata();
+        stage.send_as(leaf.address(), DELEGATION_MANAGER, U256::ZERO, data).await
+    };
+    assert_eq!(answer().await?, None);
+    assert!(force().await?.status());
+
+    let before = stage.node().provider().anvil_snapshot().await?;
+    let stop = revocation(&middle);
+    let receipt = stage.send_as(first.address(), DELEGATION_MANAGER, U256::ZERO, stop).await?;
+    assert!(receipt.status());
+    assert_eq!(answer().await?, Some(DenialCode::DelegationDisabled));
+    assert!(!force().await?.status());
+
+    stage.node().provider().anvil_revert(before).await?;
+    assert_eq!(answer().await?, None);
+    stage.warp(now + 1_001).await?;
+    assert_eq!(answer().await?, Some(DenialCode::WindowExpired));
+    assert!(!force().await?.status());
     Ok(())
 }
 

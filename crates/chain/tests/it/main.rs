@@ -1,0 +1,135 @@
+//! What people are told: revert data in, a sentence with a code out.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
+
+use alloy::{
+    primitives::{Address, Bytes, U256},
+    sol_types::{Revert, SolError},
+};
+use bardo_bindings::{
+    MortalityTimeWindowEnforcer::{MortalityTimeWindow_Expired, MortalityTimeWindow_NotYetBorn},
+    enforcers,
+    framework::DelegationManager,
+    mortality_time_window_enforcer,
+};
+use golem_chain::explain_revert;
+use golem_custody::DenialCode;
+use golem_delegation::{Caveat, Delegation, PermissionContext, ROOT_AUTHORITY};
+
+fn under(enforcers: &[Address]) -> PermissionContext {
+    PermissionContext::new(vec![Delegation {
+        delegate: Address::repeat_byte(1),
+        delegator: Address::repeat_byte(2),
+        authority: ROOT_AUTHORITY,
+        caveats: enforcers.iter().map(|at| Caveat::new(*at, vec![0; 32])).collect(),
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    }])
+    .unwrap()
+}
+
+fn said(words: &str) -> Bytes {
+    Revert::from(words).abi_encode().into()
+}
+
+#[test]
+fn each_refusal_of_the_manager_has_its_code() {
+    use DelegationManager as M;
+    for (data, code) in [
+        (M::CannotUseADisabledDelegation {}.abi_encode(), DenialCode::DelegationDisabled),
+        (M::EnforcedPause {}.abi_encode(), DenialCode::Paused),
+        (M::InvalidDelegate {}.abi_encode(), DenialCode::NotTheDelegate),
+        (M::InvalidAuthority {}.abi_encode(), DenialCode::BrokenChain),
+        (M::InvalidEOASignature {}.abi_encode(), DenialCode::Signature),
+        (M::InvalidERC1271Signature {}.abi_encode(), DenialCode::Signature),
+    ] {
+        assert_eq!(explain_revert(&data.into(), &under(&[])).code, code);
+    }
+}
+
+/// The selectors seen on the real contracts.
+#[test]
+fn the_managers_errors_are_those_of_the_deployed_one() {
+    use DelegationManager as M;
+    assert_eq!(M::CannotUseADisabledDelegation::SELECTOR, [0x05, 0xba, 0xa0, 0x52]);
+    assert_eq!(M::InvalidDelegate::SELECTOR, [0xb5, 0x86, 0x36, 0x04]);
+    assert_eq!(M::InvalidAuthority::SELECTOR, [0xde, 0xd4, 0x37, 0x0e]);
+    assert_eq!(M::InvalidERC1271Signature::SELECTOR, [0x15, 0x5f, 0xf4, 0x27]);
+    assert_eq!(M::InvalidEOASignature::SELECTOR, [0x3d, 0xb6, 0x79, 0x1c]);
+}
+
+#[test]
+fn the_window_tells_both_moments_in_words_and_numbers() {
+    let context = under(&[mortality_time_window_enforcer()]);
+    let early = MortalityTimeWindow_NotYetBorn {
+        start: U256::from(1_800_000_600u64),
+        nowAt: U256::from(1_800_000_000u64),
+    };
+
+    let denial = explain_revert(&early.abi_encode().into(), &context);
+
+    assert_eq!(denial.code, DenialCode::WindowEarly);
+    assert_eq!(denial.enforcer, Some(mortality_time_window_enforcer()));
+    assert!(denial.reason.contains("2027-01-15T08:10:00Z (1800000600)"), "{denial}");
+    let end = MortalityTimeWindow_Expired { end: U256::ZERO, nowAt: U256::MAX };
+    let denial = explain_revert(&end.abi_encode().into(), &context);
+    assert!(denial.reason.contains("1970-01-01T00:00:00Z"), "{denial}");
+    assert!(denial.reason.contains(&U256::MAX.to_string()), "no calendar goes that far: {denial}");
+}
+
+/// A target can revert with any words; it does not get to speak for an enforcer nobody asked.
+#[test]
+fn a_target_cannot_pose_as_an_enforcer_that_the_grant_does_not_have() {
+    let words = said("AllowedTargetsEnforcer:target-address-not-allowed");
+    let window = MortalityTimeWindow_Expired { end: U256::ZERO, nowAt: U256::ZERO }.abi_encode();
+
+    let posed = explain_revert(&words, &under(&[]));
+    let real = explain_revert(&words, &under(&[enforcers::ALLOWED_TARGETS]));
+    let posed_window = explain_revert(&window.into(), &under(&[]));
+
+    assert_eq!(posed.code, DenialCode::Reverted);
+    assert_eq!(posed.enforcer, None);
+    assert_eq!(real.code, DenialCode::Target);
+    assert_eq!(posed_window.code, DenialCode::Reverted);
+}
+
+#[test]
+fn unknown_data_is_still_a_refusal_and_is_shown() {
+    for (data, words) in [
+        (Bytes::new(), "no reason"),
+        (Bytes::from_static(&[0xde, 0xad]), "0xdead"),
+        (Bytes::from_static(&[0x08, 0xc3, 0x79, 0xa0, 0xff]), "0x08c379a0ff"),
+        (said("STF"), "STF"),
+    ] {
+        let denial = explain_revert(&data, &under(&[]));
+        assert_eq!(denial.code, DenialCode::Reverted);
+        assert!(denial.reason.contains(words), "{denial}");
+    }
+}
+
+/// Seeded bytes behind every selector we know: never a panic, always an answer.
+#[test]
+fn no_revert_data_makes_it_panic() {
+    use DelegationManager as M;
+    let context = under(&[
+        mortality_time_window_enforcer(),
+        enforcers::ALLOWED_TARGETS,
+        enforcers::LIMITED_CALLS,
+        enforcers::TIMESTAMP,
+    ]);
+    let mut state = 1u64;
+    for round in 0..20_000u64 {
+        let mut data = match round % 4 {
+            0 => M::InvalidDelegate::SELECTOR.to_vec(),
+            1 => MortalityTimeWindow_Expired::SELECTOR.to_vec(),
+            2 => Revert::SELECTOR.to_vec(),
+            _ => vec![],
+        };
+        for _ in 0..round % 97 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            data.push(state.to_be_bytes()[0]);
+        }
+        let denial = explain_revert(&data.into(), &context);
+        assert!(!denial.reason.is_empty());
+    }
+}

@@ -1,0 +1,177 @@
+//! The repository itself: what a stranger finds in it.
+
+use anyhow::{Context, Result, ensure};
+use bardo_testkit::root;
+use serde_json::Value;
+use std::{collections::BTreeSet, fs, os::unix::fs::symlink, path::Path, process::Command};
+
+#[test]
+fn the_papers_of_a_good_repository_are_there() -> Result<()> {
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "docs/dependencies.md",
+        "docs/threat-model.md",
+        "clippy.toml",
+        "rustfmt.toml",
+        "deny.toml",
+        "rust-toolchain.toml",
+        ".editorconfig",
+        "Cargo.lock",
+        "package-lock.json",
+        "docs/plans/01-ground.md",
+    ] {
+        let text = fs::read_to_string(root().join(name)).with_context(|| name.to_owned())?;
+        ensure!(text.len() > 40, "{name} says nothing");
+    }
+    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+    for lint in
+        ["unsafe_code = \"deny\"", "missing_docs", "unwrap_used", "cast_possible_truncation"]
+    {
+        ensure!(manifest.contains(lint), "workspace lint {lint}");
+    }
+    Ok(())
+}
+
+/// Invariants are cited by number, so their numbers must stay.
+#[test]
+fn the_architecture_numbers_twelve_invariants_and_fits_two_pages() -> Result<()> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md"))?;
+
+    for number in 1..=12 {
+        ensure!(
+            text.contains(&format!("INV-{number}")) || text.contains(&format!("| {number} |")),
+            "INV-{number}"
+        );
+    }
+    ensure!(text.split_whitespace().count() < 1_700, "longer than two pages");
+    Ok(())
+}
+
+#[test]
+fn the_threat_model_has_a_row_for_every_rule_in_use() -> Result<()> {
+    let text = fs::read_to_string(root().join("docs/threat-model.md"))?.to_lowercase();
+
+    for word in [
+        "honest bug",
+        "leaked key",
+        "malicious host",
+        "time window",
+        "redeemer",
+        "target",
+        "method",
+        "calldata",
+        "value",
+        "call",
+        "revo",
+    ] {
+        ensure!(text.contains(word), "{word}");
+    }
+    Ok(())
+}
+
+fn make_targets() -> Result<BTreeSet<String>> {
+    let output = Command::new("make").arg("help").current_dir(root()).output()?;
+    ensure!(output.status.success(), "make help");
+    Ok(String::from_utf8(output.stdout)?
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("make "))
+        .filter_map(|rest| rest.split_whitespace().next().map(str::to_owned))
+        .collect())
+}
+
+#[test]
+fn make_help_lists_every_promised_target() -> Result<()> {
+    let targets = make_targets()?;
+
+    for target in [
+        "setup",
+        "demo",
+        "up",
+        "test",
+        "check",
+        "bench",
+        "fuzz",
+        "mutants",
+        "soak",
+        "fmt",
+        "contracts",
+        "artifacts",
+        "devchain",
+        "help",
+    ] {
+        ensure!(targets.contains(target), "make {target}");
+    }
+    Ok(())
+}
+
+/// What the README names can be typed.
+#[test]
+fn every_command_the_readme_names_exists() -> Result<()> {
+    let readme = fs::read_to_string(root().join("README.md"))?;
+    let targets = make_targets()?;
+    for named in readme.split('`').skip(1).step_by(2) {
+        if let Some(target) = named.strip_prefix("make ") {
+            ensure!(targets.contains(target), "{named}");
+        }
+    }
+    for link in readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        ensure!(root().join(link).exists(), "{link} leads nowhere");
+    }
+    Ok(())
+}
+
+#[test]
+fn ci_runs_make_check() -> Result<()> {
+    let script = fs::read_to_string(root().join(".ci/run"))?;
+
+    ensure!(script.lines().any(|line| line == "exec make check"), "{script}");
+    Ok(())
+}
+
+/// Two clones in different folders give the same bytecode, and so the same addresses.
+#[test]
+fn contracts_built_in_another_folder_are_the_committed_ones() -> Result<()> {
+    let elsewhere = tempfile::tempdir()?;
+    let clone = elsewhere.path().join("some where/else/clone");
+    fs::create_dir_all(clone.join("contracts"))?;
+    for name in ["src", "tools", "foundry.toml"] {
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(root().join("contracts").join(name))
+            .arg(clone.join("contracts"))
+            .status()?;
+        ensure!(copied.success(), "{name}");
+    }
+    symlink(root().join("node_modules"), clone.join("node_modules"))?;
+
+    let forge = root().join("node_modules/@foundry-rs/forge-linux-amd64/bin/forge");
+    let built =
+        Command::new(forge).args(["build", "src"]).current_dir(clone.join("contracts")).output()?;
+    ensure!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+
+    let mut compared = 0;
+    for entry in fs::read_dir(root().join("contracts/artifacts"))? {
+        let artifact = entry?.path();
+        let committed = read_json(&artifact)?;
+        let name = artifact.file_stem().and_then(|stem| stem.to_str()).context("no name")?;
+        let path = clone.join(format!("contracts/out/{name}.sol/{name}.json"));
+        let fresh = read_json(&path)?;
+        for part in ["bytecode", "deployedBytecode"] {
+            ensure!(committed[part] == fresh[part]["object"], "{part} of {name} differs");
+        }
+        compared += 1;
+    }
+    ensure!(compared > 0, "no artifact was compared");
+    Ok(())
+}
+
+fn read_json(path: &Path) -> Result<Value> {
+    let text = fs::read(path).with_context(|| path.display().to_string())?;
+    Ok(serde_json::from_slice(&text)?)
+}
