@@ -303,7 +303,7 @@ fn a_chain_that_is_too_long_is_refused() {
 /// ATK-10.
 #[test]
 fn a_thousand_duplicates_are_refused() {
-    // Small enough that a thousand fit below the limit on bytes.
+    // As many of the smallest as fit below the limit on bytes, more or less.
     let bare = Delegation { caveats: vec![], signature: Bytes::new(), ..link(0, ROOT_AUTHORITY) };
     let links = vec![bare; 600];
     let error = ContextError::TooLong { limit: MAX_LINKS, actual: 600 };
