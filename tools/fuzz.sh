@@ -3,7 +3,7 @@
 #
 #   tools/fuzz.sh SOURCE…
 #
-# Seeds may lie in fuzz/seeds/<target>; what a run finds by itself stays in fuzz/corpus, outside of git.
+# Seeds may lie in testdata/fuzz/<target>; what a run finds by itself stays in fuzz/corpus, outside of git.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,7 +29,7 @@ for file in "${targets[@]}"; do
   log=target/log/fuzz-$target.log
   mkdir -p "fuzz/corpus/$target" "fuzz/artifacts/$target"
   seeds=()
-  [[ -d fuzz/seeds/$target ]] && seeds=("fuzz/seeds/$target")
+  [[ -d testdata/fuzz/$target ]] && seeds=("testdata/fuzz/$target")
   marker=$(mktemp target/fuzz/started.XXXXXX)
   status=0
   cargo "+$toolchain" fuzz run "$target" "fuzz/corpus/$target" "${seeds[@]}" -- \

@@ -1,5 +1,5 @@
 use alloy_primitives::{Address, B256, Bytes, Keccak256, U256, address, keccak256};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{fmt, sync::LazyLock};
 
 /// Authority of a delegation that starts at its delegator: 32 bytes of `ff`.
@@ -118,10 +118,39 @@ pub struct Delegation {
     /// Every one of them must agree.
     pub caveats: Vec<Caveat>,
     /// Makes two otherwise equal grants differ.
+    #[serde(deserialize_with = "salt")]
     pub salt: U256,
     /// Not part of the hash.
     #[serde(default)]
     pub signature: Bytes,
+}
+
+/// Hex with `0x`, as the kit writes it (its empty hex is 0), decimal digits, or a JSON integer.
+///
+/// Stricter than the integer's own reader, which takes `_` for a digit: two readers must not see
+/// two numbers.
+fn salt<'de, D: Deserializer<'de>>(deserializer: D) -> Result<U256, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Text(String),
+        Number(u64),
+    }
+    let text = match Form::deserialize(deserializer) {
+        Ok(Form::Number(number)) => return Ok(U256::from(number)),
+        Ok(Form::Text(text)) => text,
+        Err(_) => return Err(D::Error::custom("salt is neither text nor an exact integer")),
+    };
+    let (digits, radix) = match text.strip_prefix("0x") {
+        Some("") => return Ok(U256::ZERO),
+        Some(hex) => (hex, 16),
+        None => (text.as_str(), 10),
+    };
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
+        return Err(D::Error::custom("salt is neither hex with 0x nor decimal"));
+    }
+    U256::from_str_radix(digits, radix.into())
+        .map_err(|_| D::Error::custom("salt is larger than 256 bits"))
 }
 
 impl Delegation {

@@ -6,7 +6,6 @@ use golem_delegation::{
     ANY_DELEGATE, ContextError, Delegation, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext,
     ROOT_AUTHORITY,
 };
-use std::time::{Duration, Instant};
 
 const WORD: usize = 32;
 
@@ -357,47 +356,23 @@ fn bomb(delegations: usize, caveats: usize, terms: usize) -> Vec<u8> {
     bytes
 }
 
-fn fastest(runs: usize, work: impl Fn()) -> Duration {
-    let time = || {
-        let start = Instant::now();
-        work();
-        start.elapsed()
-    };
-    (0..runs).map(|_| time()).min().unwrap()
-}
-
 /// ATK-10: shared offsets let a quarter of a megabyte stand for hundreds of gigabytes.
+///
+/// A decoder that followed them would run into its own limit and call the bytes malformed; ours
+/// stops at the first offset that does not point behind what was read.
 #[test]
-fn offsets_that_multiply_cost_no_more_than_honest_bytes() {
-    // It would decode, were it small.
-    assert_eq!(refusal(&bomb(2, 2, 1)), ContextError::NotCanonical);
-    let mut honest = link(0, ROOT_AUTHORITY);
-    honest.caveats = vec![honest.caveats[0].clone(); 500];
-    let honest = encode(&[honest]);
-    let budget = fastest(5, || assert!(PermissionContext::decode(&honest).is_ok()));
-
-    for (delegations, caveats, terms) in [(2700, 2700, 2700), (32, 64, 8000), (4000, 4000, 0)] {
+fn offsets_that_multiply_are_refused_at_the_first_repeat() {
+    for (delegations, caveats, terms) in
+        [(2, 2, 1), (2700, 2700, 2700), (32, 64, 8000), (4000, 4000, 0)]
+    {
         let bytes = bomb(delegations, caveats, terms);
         assert!(bytes.len() <= MAX_CONTEXT_BYTES);
-        let spent = fastest(5, || assert!(PermissionContext::decode(&bytes).is_err()));
-        assert!(
-            spent < 20 * budget,
-            "{delegations} × {caveats} × {terms}: {spent:?}, honest bytes {budget:?}"
+        assert_eq!(
+            refusal(&bytes),
+            ContextError::NotCanonical,
+            "{delegations} × {caveats} × {terms}"
         );
     }
-}
-
-/// ATK-10: the longest honest chain is hashed once per link, not once per pair.
-#[test]
-fn work_grows_with_the_length_of_a_chain_and_no_faster() {
-    let short = encode(&chain(4));
-    let long = encode(&chain(MAX_LINKS));
-
-    let few = fastest(20, || assert!(PermissionContext::decode(&short).is_ok()));
-    let many = fastest(20, || assert!(PermissionContext::decode(&long).is_ok()));
-
-    // Eight times as many links; quadratic work would take 64 times as long.
-    assert!(many < 24 * few, "{few:?} for 4 links, {many:?} for {MAX_LINKS}");
 }
 
 #[test]

@@ -206,6 +206,10 @@ fn a_salt_is_a_number_in_hex_or_decimal() {
         "1e3",
         "ten",
         "0xg",
+        "_",
+        "0x_",
+        "1_000",
+        "",
         " 1",
         "1 ",
     ] {
