@@ -149,8 +149,7 @@ fn salt<'de, D: Deserializer<'de>>(deserializer: D) -> Result<U256, D::Error> {
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return Err(D::Error::custom("salt is neither hex with 0x nor decimal"));
     }
-    U256::from_str_radix(digits, radix.into())
-        .map_err(|_| D::Error::custom("salt is larger than 256 bits"))
+    U256::from_str_radix(digits, radix.into()).map_err(D::Error::custom)
 }
 
 impl Delegation {
