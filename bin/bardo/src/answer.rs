@@ -51,6 +51,18 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
+/// Answers words that are no command: help and version are answers, the rest is wrong use.
+pub(crate) fn misused(error: &clap::Error) -> ExitCode {
+    let asked = !error.use_stderr();
+    if !asked && std::env::args().any(|word| word == "--json") {
+        let words = error.to_string();
+        let _ = say(&json!({ "error": words.lines().next().unwrap_or_default() }).to_string());
+    }
+    // A reader that has gone away has seen enough.
+    let _ = error.print();
+    ExitCode::from(if asked { 0 } else { 2 })
+}
+
 /// Prints the answer, or the talk about its absence.
 pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
     let (code, written) = match result {

@@ -124,12 +124,7 @@ pub(crate) struct KeystoreArgs {
 #[derive(Debug, Args)]
 pub(crate) struct KeyArgs {
     /// File with a private key in hex, private to you
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "keystore",
-        required_unless_present = "keystore"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "keystore")]
     pub(crate) key_file: Option<PathBuf>,
     /// Encrypted key file (V3), private to you
     #[arg(long, value_name = "FILE", requires = "password_file")]
@@ -142,7 +137,7 @@ pub(crate) struct KeyArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DomainArgs {
     /// Chain the delegation is for
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) chain_id: u64,
     /// DelegationManager it is for
     #[arg(long, value_name = "ADDRESS", default_value_t = DELEGATION_MANAGER)]
@@ -210,6 +205,9 @@ pub(crate) struct RedeemArgs {
     pub(crate) call: CallArgs,
     #[command(flatten)]
     pub(crate) secret: KeystoreArgs,
+    /// Seconds to wait for the transaction to be mined
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    pub(crate) timeout: u64,
     /// Most the transaction may cost, in wei [default: 0.005 ether]
     #[arg(long, value_name = "WEI")]
     pub(crate) fee_ceiling: Option<U256>,
@@ -223,13 +221,10 @@ pub(crate) struct DeployArgs {
     /// Only compare what is there; send nothing
     #[arg(long, conflicts_with_all = ["key_file", "keystore"])]
     pub(crate) check: bool,
-    /// File with the deployer's private key in hex, private to you
-    #[arg(long, value_name = "FILE", conflicts_with = "keystore", required_unless_present_any = ["keystore", "check"])]
-    pub(crate) key_file: Option<PathBuf>,
-    /// The deployer's encrypted key file (V3), private to you
-    #[arg(long, value_name = "FILE", requires = "password_file")]
-    pub(crate) keystore: Option<PathBuf>,
-    /// File whose first line is the keystore's password
-    #[arg(long, value_name = "FILE")]
-    pub(crate) password_file: Option<PathBuf>,
+    /// The deployer's key
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
+    /// Seconds to wait for a transaction to be mined
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    pub(crate) timeout: u64,
 }

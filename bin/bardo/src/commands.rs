@@ -21,7 +21,7 @@ use crate::{
 };
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
-use golem_custody::{SessionKey, SessionSigner};
+use golem_custody::{Password, SessionKey, SessionSigner};
 use serde_json::json;
 use std::path::Path;
 
@@ -60,7 +60,7 @@ pub(crate) fn hash(file: &Path) -> Result<Answer, Failure> {
 
 /// `bardo session new`
 pub(crate) fn session_new(secret: &KeystoreArgs) -> Result<Answer, Failure> {
-    let password = input::password(&secret.password_file)?;
+    let password = Password::from_file(&secret.password_file).or_use()?;
     let key = SessionKey::born();
     key.save(&secret.keystore, &password).or_use()?;
     let address = key.address();

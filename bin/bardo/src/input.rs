@@ -3,8 +3,8 @@ use crate::{
     cli::{KeyArgs, KeystoreArgs},
 };
 use alloy::{hex, primitives::Bytes};
-use anyhow::{Context, anyhow, bail};
-use golem_custody::{OwnerSigner, SessionKey};
+use anyhow::{Context, anyhow, bail, ensure};
+use golem_custody::{OwnerSigner, Password, SessionKey};
 use golem_delegation::{Delegation, PermissionContext};
 use std::{
     fs::File,
@@ -42,14 +42,14 @@ pub(crate) fn delegations(path: &Path) -> Result<Vec<Delegation>, Failure> {
 
 fn parse_delegations(text: &str) -> anyhow::Result<Vec<Delegation>> {
     if text.trim_start().starts_with('[') {
-        return Ok(serde_json::from_str(text)?);
+        let found: Vec<Delegation> = serde_json::from_str(text)?;
+        ensure!(!found.is_empty(), "the list is empty");
+        return Ok(found);
     }
     let found: Vec<Delegation> = serde_json::Deserializer::from_str(text)
         .into_iter::<Delegation>()
         .collect::<Result<_, _>>()?;
-    if found.is_empty() {
-        bail!("it is empty");
-    }
+    ensure!(!found.is_empty(), "it is empty");
     Ok(found)
 }
 
@@ -76,18 +76,12 @@ pub(crate) fn context(path: &Path) -> Result<PermissionContext, Failure> {
     PermissionContext::new(links).or_use()
 }
 
-/// First line of a password file.
-pub(crate) fn password(path: &Path) -> Result<String, Failure> {
-    let text = text(path).or_use()?;
-    Ok(text.lines().next().unwrap_or_default().to_owned())
-}
-
 /// The key a person signs with.
 pub(crate) fn owner(key: &KeyArgs) -> Result<OwnerSigner, Failure> {
     match (&key.key_file, &key.keystore, &key.password_file) {
         (Some(file), _, _) => OwnerSigner::from_key_file(file).or_use(),
         (None, Some(keystore), Some(file)) => {
-            OwnerSigner::from_keystore(keystore, &password(file)?).or_use()
+            OwnerSigner::from_keystore(keystore, &Password::from_file(file).or_use()?).or_use()
         }
         _ => Err(Failure::Use(anyhow!(
             "a key is needed: --key-file, or --keystore and --password-file"
@@ -97,5 +91,6 @@ pub(crate) fn owner(key: &KeyArgs) -> Result<OwnerSigner, Failure> {
 
 /// The agent's key.
 pub(crate) fn session(secret: &KeystoreArgs) -> Result<SessionKey, Failure> {
-    SessionKey::open(&secret.keystore, &password(&secret.password_file)?).or_use()
+    SessionKey::open(&secret.keystore, &Password::from_file(&secret.password_file).or_use()?)
+        .or_use()
 }

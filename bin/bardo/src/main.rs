@@ -16,7 +16,10 @@ use std::process::ExitCode;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return answer::misused(&error),
+    };
     let result = run(cli.command, cli.json).await;
     answer::finish(result, cli.json)
 }

@@ -8,12 +8,17 @@ use alloy::{
     sol_types::{SolCall, SolValue},
 };
 use bardo_bindings::framework::{
-    self, DELEGATION_MANAGER, DeleGator, DelegationManager, HYBRID_IMPL, HybridDeleGator,
-    MODE_BATCH, SIMPLE_FACTORY, SimpleFactory,
+    DELEGATION_MANAGER, DeleGator, DelegationManager, HYBRID_IMPL, HybridDeleGator, MODE_BATCH,
+    SIMPLE_FACTORY, STATELESS_7702_IMPL, SimpleFactory,
 };
-use golem_custody::{CustodyError, Execution, OwnerSigner, Redemption};
+use golem_custody::{
+    CustodyError, Execution, OwnerSigner, Redemption, TransactionPlan, encode_batch,
+};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain};
 use serde::{Deserialize, Serialize};
+
+/// What EIP-7702 puts before the address of an EOA's code.
+const UPGRADED: [u8; 3] = [0xef, 0x01, 0x00];
 
 /// The kinds of owner's account Bardo drives by a single key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -101,27 +106,52 @@ impl Account {
         owner: &OwnerSigner,
         calls: &[Execution],
     ) -> Result<Vec<TransactionReceipt>, OwnerError> {
-        let fresh = node.code(self.address).await?.is_empty();
+        let fresh = self.requires_creation(node).await?;
         let mut receipts = Vec::new();
         match self.kind {
             AccountKind::Stateless7702 => {
+                // One plan for both: the authorization names the nonce after the transaction's.
                 let plan = node.plan(self.owner).await?;
                 let upgrade = if fresh { Some(owner.upgrade(&plan)?) } else { None };
-                let data =
-                    DeleGator::executeCall { mode: MODE_BATCH, executionCalldata: batch(calls) }
-                        .abi_encode();
-                receipts.push(send(node, owner, self.owner, data.into(), upgrade).await?);
+                let data = DeleGator::executeCall {
+                    mode: MODE_BATCH,
+                    executionCalldata: encode_batch(calls),
+                }
+                .abi_encode();
+                receipts.push(send(node, owner, plan, self.owner, data.into(), upgrade).await?);
+                // A void authorization fails silently, and a call to an account without code succeeds.
+                if self.requires_creation(node).await? {
+                    return Err(OwnerError::NotUpgraded { account: self.address });
+                }
             }
             AccountKind::Hybrid => {
                 if fresh && let Some(create) = &self.factory_call {
-                    receipts.push(send(node, owner, SIMPLE_FACTORY, create.clone(), None).await?);
+                    let plan = node.plan(self.owner).await?;
+                    let create = create.clone();
+                    receipts.push(send(node, owner, plan, SIMPLE_FACTORY, create, None).await?);
                 }
                 let context = self.own_context(node.chain_id(), owner)?;
                 let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
-                receipts.push(send(node, owner, DELEGATION_MANAGER, data, None).await?);
+                let plan = node.plan(self.owner).await?;
+                receipts.push(send(node, owner, plan, DELEGATION_MANAGER, data, None).await?);
             }
         }
         Ok(receipts)
+    }
+
+    /// Whether the account has no code yet. Code that is not the framework's is refused: an EOA
+    /// upgraded to something else obeys something else (ATK-32). A Hybrid account's address is
+    /// derived from its code, so whatever stands there is it.
+    async fn requires_creation(&self, node: &Node) -> Result<bool, OwnerError> {
+        let code = node.code(self.address).await?;
+        if code.is_empty() {
+            return Ok(true);
+        }
+        let ours = [UPGRADED.as_slice(), STATELESS_7702_IMPL.as_slice()].concat();
+        if self.kind == AccountKind::Stateless7702 && code != ours {
+            return Err(OwnerError::UnknownCode { account: self.address });
+        }
+        Ok(false)
     }
 
     /// The owner's way into his own vault: a root delegation from the account to his EOA.
@@ -171,23 +201,7 @@ impl Account {
 /// Calldata of `disableDelegation`, to be sent by the delegator's account.
 #[must_use]
 pub fn revocation(grant: &Delegation) -> Bytes {
-    let delegation = framework::Delegation {
-        delegate: grant.delegate,
-        delegator: grant.delegator,
-        authority: grant.authority,
-        caveats: grant
-            .caveats
-            .iter()
-            .map(|caveat| framework::Caveat {
-                enforcer: caveat.enforcer,
-                terms: caveat.terms.clone(),
-                args: caveat.args.clone(),
-            })
-            .collect(),
-        salt: grant.salt,
-        signature: grant.signature.clone(),
-    };
-    DelegationManager::disableDelegationCall { delegation }.abi_encode().into()
+    [DelegationManager::disableDelegationCall::SELECTOR.as_slice(), &grant.encode()].concat().into()
 }
 
 /// What an owner asked for was not done.
@@ -206,6 +220,18 @@ pub enum OwnerError {
         /// Why.
         source: golem_delegation::ContextError,
     },
+    /// The EOA obeys other code than the framework's.
+    #[error("account {account} runs code that is not the framework's; nothing was sent")]
+    UnknownCode {
+        /// The account.
+        account: Address,
+    },
+    /// The upgrade was sent and did not take effect.
+    #[error("account {account} was not upgraded: its nonce had moved; nothing else was done")]
+    NotUpgraded {
+        /// The account.
+        account: Address,
+    },
     /// The transaction would fail, so it was not sent.
     #[error("the owner's transaction to {to} would fail; nothing was sent")]
     WouldFail {
@@ -222,21 +248,10 @@ pub enum OwnerError {
     },
 }
 
-fn batch(calls: &[Execution]) -> Bytes {
-    let calls: Vec<framework::Execution> = calls
-        .iter()
-        .map(|call| framework::Execution {
-            target: call.target,
-            value: call.value,
-            callData: call.data.clone(),
-        })
-        .collect();
-    calls.abi_encode().into()
-}
-
 async fn send(
     node: &Node,
     owner: &OwnerSigner,
+    plan: TransactionPlan,
     to: Address,
     data: Bytes,
     upgrade: Option<SignedAuthorization>,
@@ -252,7 +267,6 @@ async fn send(
         .await
         .map_err(rpc("an estimate of the owner's transaction"))
         .map_err(|source| OwnerError::WouldFail { to, source })?;
-    let plan = node.plan(owner.address()).await?;
     let limit = gas.saturating_add(gas / 5);
     let signed = owner.transaction(&plan, to, U256::ZERO, data, limit, upgrade)?;
     let receipt = node.send(&signed).await?;

@@ -56,6 +56,7 @@ pub enum Presence {
 
 /// One line of the address book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Deployed {
     /// The contract.
     pub name: &'static str,

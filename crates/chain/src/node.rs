@@ -2,14 +2,26 @@ use alloy::{
     eips::{BlockId, BlockNumberOrTag},
     network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256},
-    providers::{DynProvider, Provider, ProviderBuilder},
+    providers::{DynProvider, PendingTransactionError, Provider, ProviderBuilder},
     rpc::types::{TransactionReceipt, TransactionRequest},
     sol_types::SolCall,
-    transports::{RpcError, TransportErrorKind},
+    transports::{
+        RpcError, TransportErrorKind,
+        http::{
+            Client,
+            reqwest::{self},
+        },
+    },
 };
 use async_trait::async_trait;
 use golem_custody::{BlockRef, BoxError, Receipt, SignedTransaction, Submit, TransactionPlan};
+use std::time::Duration;
 use url::Url;
+
+/// How long a node may take for one answer.
+const ANSWER: Duration = Duration::from_secs(20);
+/// How long a sent transaction may take to be mined, unless the caller says otherwise.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Something about the chain could not be read or done.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +34,12 @@ pub enum ChainFault {
         url: String,
         /// Why.
         source: Box<RpcError<TransportErrorKind>>,
+    },
+    /// The HTTP client could not be made.
+    #[error("no HTTP client could be made")]
+    Client {
+        /// Why.
+        source: reqwest::Error,
     },
     /// A request failed.
     #[error("node refused {what}")]
@@ -62,7 +80,7 @@ pub enum ChainFault {
         /// The transaction.
         hash: B256,
         /// Why.
-        source: Box<alloy::providers::PendingTransactionError>,
+        source: Box<PendingTransactionError>,
     },
 }
 
@@ -71,18 +89,32 @@ pub enum ChainFault {
 pub struct Node {
     provider: DynProvider,
     chain_id: u64,
+    patience: Duration,
 }
 
 impl Node {
     /// Connects over HTTP and asks for the chain id.
     pub async fn connect(url: &Url) -> Result<Self, ChainFault> {
-        let provider =
-            ProviderBuilder::new().disable_recommended_fillers().connect_http(url.clone()).erased();
+        let client = Client::builder()
+            .timeout(ANSWER)
+            .build()
+            .map_err(|source| ChainFault::Client { source: source.without_url() })?;
+        let provider = ProviderBuilder::new()
+            .disable_recommended_fillers()
+            .connect_reqwest(client, url.clone())
+            .erased();
         let chain_id = provider.get_chain_id().await.map_err(|source| ChainFault::Unreachable {
             url: redacted(url),
-            source: source.into(),
+            source: without_url(source).into(),
         })?;
-        Ok(Self { provider, chain_id })
+        Ok(Self { provider, chain_id, patience: PATIENCE })
+    }
+
+    /// The same connection, waiting `patience` for a sent transaction to be mined.
+    #[must_use]
+    pub const fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// The chain's id.
@@ -100,11 +132,10 @@ impl Node {
     /// Calls a view function on the newest state.
     pub async fn read<C: SolCall>(&self, to: Address, call: C) -> Result<C::Return, ChainFault> {
         let request = TransactionRequest::default().with_to(to).with_input(call.abi_encode());
-        let answer = self
-            .provider
-            .call(request)
-            .await
-            .map_err(|source| ChainFault::Rpc { what: C::SIGNATURE, source: source.into() })?;
+        let answer = self.provider.call(request).await.map_err(|source| ChainFault::Rpc {
+            what: C::SIGNATURE,
+            source: without_url(source).into(),
+        })?;
         C::abi_decode_returns_validate(&answer).map_err(|source| ChainFault::Answer {
             contract: to,
             what: C::SIGNATURE,
@@ -171,9 +202,13 @@ impl Node {
             .send_raw_transaction(&tx.raw)
             .await
             .map_err(rpc("a signed transaction"))?
+            .with_timeout(Some(self.patience))
             .get_receipt()
             .await
-            .map_err(|source| ChainFault::NotMined { hash: tx.hash, source: source.into() })
+            .map_err(|source| ChainFault::NotMined {
+                hash: tx.hash,
+                source: pending_without_url(source).into(),
+            })
     }
 }
 
@@ -195,10 +230,33 @@ impl Submit for Node {
 }
 
 pub(crate) fn rpc(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind>) -> ChainFault {
-    move |source| ChainFault::Rpc { what, source: source.into() }
+    move |source| ChainFault::Rpc { what, source: without_url(source).into() }
 }
 
-/// A URL without user, password and query: providers put keys there.
+/// Providers put keys into paths and queries, and the HTTP library quotes them in its errors
+/// (ATK-35).
+fn without_url(error: RpcError<TransportErrorKind>) -> RpcError<TransportErrorKind> {
+    match error {
+        RpcError::Transport(TransportErrorKind::Custom(cause)) => {
+            match cause.downcast::<reqwest::Error>() {
+                Ok(http) => TransportErrorKind::custom(http.without_url()),
+                Err(other) => RpcError::Transport(TransportErrorKind::Custom(other)),
+            }
+        }
+        other => other,
+    }
+}
+
+fn pending_without_url(error: PendingTransactionError) -> PendingTransactionError {
+    match error {
+        PendingTransactionError::TransportError(cause) => {
+            PendingTransactionError::TransportError(without_url(cause))
+        }
+        other => other,
+    }
+}
+
+/// A URL without user, password, path and query: providers put keys there.
 fn redacted(url: &Url) -> String {
     format!("{}://{}", url.scheme(), url.authority().rsplit('@').next().unwrap_or_default())
 }

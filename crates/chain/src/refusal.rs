@@ -9,7 +9,7 @@ use bardo_bindings::{
 };
 use golem_custody::{Denial, DenialCode};
 use golem_delegation::{
-    PermissionContext,
+    PermissionContext, TermsError,
     terms::{AllowedTargets, LimitedCalls, Redeemer, Timestamp, ValueLte},
 };
 use std::time::{Duration, UNIX_EPOCH};
@@ -98,26 +98,48 @@ fn names(context: &PermissionContext, enforcer: Address) -> bool {
     context.links().iter().flat_map(|link| &link.caveats).any(|caveat| caveat.enforcer == enforcer)
 }
 
-/// Stock enforcers say `<Name>Enforcer:<reason>`; older ones only the contract's name.
+/// Stock enforcers say `<Name>Enforcer:<reason>`; what they share says `CaveatEnforcer:<reason>`.
+///
+/// Two caveats of one enforcer, on one link or on two, cannot be told apart by its words, so every
+/// bound that may have been the one is shown.
 fn stock(reason: &str, context: &PermissionContext) -> Option<Denial> {
-    let name = reason.split(':').next()?;
-    let (name, enforcer) = *enforcers::STOCK.iter().find(|(stock, _)| *stock == name)?;
-    if !names(context, enforcer) {
-        return None;
+    let (speaker, detail) = reason.split_once(':')?;
+    if speaker == "CaveatEnforcer" {
+        // The base of every stock enforcer; any caveat may have called it.
+        let any = context.links().iter().any(|link| !link.caveats.is_empty());
+        let words = format!("a limit of the grant does not judge this form of call ({reason})");
+        return any.then(|| Denial::new(DenialCode::Mode, words));
     }
-    let terms = context
+    let (name, enforcer) = *enforcers::STOCK.iter().find(|(stock, _)| *stock == speaker)?;
+    let bounds: Vec<&Bytes> = context
         .links()
         .iter()
         .flat_map(|link| &link.caveats)
-        .find(|caveat| caveat.enforcer == enforcer)
-        .map(|caveat| &caveat.terms)?;
-    let (code, sentence) = match enforcer {
+        .filter(|caveat| caveat.enforcer == enforcer)
+        .map(|caveat| &caveat.terms)
+        .collect();
+    if bounds.is_empty() {
+        return None;
+    }
+    let (code, sentence) = if detail.starts_with("invalid-terms") {
+        (DenialCode::Terms, "a limit of the grant is malformed, so it refuses for ever".into())
+    } else {
+        words(enforcer, detail, &bounds)
+    };
+    // The contract's own words follow: they tell apart what one sentence of ours covers.
+    Some(Denial::new(code, format!("{sentence} ({reason})")).by(enforcer, name))
+}
+
+/// The rule's code, and its bounds in a sentence.
+fn words(enforcer: Address, detail: &str, bounds: &[&Bytes]) -> (DenialCode, String) {
+    match enforcer {
         enforcers::ALLOWED_TARGETS => (
             DenialCode::Target,
-            match AllowedTargets::decode(terms) {
-                Ok(AllowedTargets(list)) => format!("only these contracts may be called: {list:?}"),
-                Err(_) => "that contract may not be called".into(),
-            },
+            format!(
+                "only these contracts may be called: {}",
+                each(bounds, |terms| AllowedTargets::decode(terms)
+                    .map(|AllowedTargets(list)| format!("{list:?}")))
+            ),
         ),
         enforcers::ALLOWED_METHODS => {
             (DenialCode::Method, "that function may not be called".into())
@@ -128,38 +150,54 @@ fn stock(reason: &str, context: &PermissionContext) -> Option<Denial> {
         ),
         enforcers::VALUE_LTE => (
             DenialCode::Value,
-            match ValueLte::decode(terms) {
-                Ok(ValueLte(wei)) => format!("the call may carry at most {wei} wei"),
-                Err(_) => "the call carries too much native value".into(),
-            },
+            format!(
+                "the call may carry at most {} wei",
+                each(bounds, |terms| ValueLte::decode(terms).map(|ValueLte(wei)| wei.to_string()))
+            ),
         ),
         enforcers::LIMITED_CALLS => (
             DenialCode::Calls,
-            match LimitedCalls::decode(terms) {
-                Ok(LimitedCalls(calls)) => format!("all {calls} calls of this grant are used"),
-                Err(_) => "all calls of this grant are used".into(),
-            },
+            format!(
+                "all {} calls of this grant are used",
+                each(bounds, |terms| LimitedCalls::decode(terms)
+                    .map(|LimitedCalls(calls)| calls.to_string()))
+            ),
         ),
         enforcers::REDEEMER => (
             DenialCode::Redeemer,
-            match Redeemer::decode(terms) {
-                Ok(Redeemer(list)) => format!("only these may redeem: {list:?}"),
-                Err(_) => "that account may not redeem".into(),
-            },
+            format!(
+                "only these may redeem: {}",
+                each(bounds, |terms| Redeemer::decode(terms)
+                    .map(|Redeemer(list)| format!("{list:?}")))
+            ),
         ),
-        enforcers::TIMESTAMP => match Timestamp::decode(terms) {
-            Ok(window) if reason.ends_with("early-delegation") => {
-                (DenialCode::WindowEarly, format!("the grant begins after {}", window.after))
-            }
-            Ok(window) => {
-                (DenialCode::WindowExpired, format!("the grant ended before {}", window.before))
-            }
-            Err(_) => (DenialCode::Terms, "the grant's time limits are malformed".into()),
-        },
+        enforcers::TIMESTAMP if detail == "early-delegation" => (
+            DenialCode::WindowEarly,
+            format!(
+                "the grant begins after {}",
+                each(bounds, |terms| Timestamp::decode(terms)
+                    .map(|window| window.after.to_string()))
+            ),
+        ),
+        enforcers::TIMESTAMP => (
+            DenialCode::WindowExpired,
+            format!(
+                "the grant ended before {}",
+                each(bounds, |terms| Timestamp::decode(terms)
+                    .map(|window| window.before.to_string()))
+            ),
+        ),
         _ => (DenialCode::OtherCaveat, "a limit of the grant does not allow it".into()),
-    };
-    // The contract's own words follow: they tell apart what one sentence of ours covers.
-    Some(Denial::new(code, format!("{sentence} ({reason})")).by(enforcer, name))
+    }
+}
+
+/// The bound, or every one that it may have been.
+fn each(bounds: &[&Bytes], show: impl Fn(&[u8]) -> Result<String, TermsError>) -> String {
+    bounds
+        .iter()
+        .map(|terms| show(terms).unwrap_or_else(|error| error.to_string()))
+        .collect::<Vec<_>>()
+        .join(" or ")
 }
 
 fn target_words(reason: &str) -> String {

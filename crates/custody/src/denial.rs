@@ -70,6 +70,7 @@ pub enum DenialCode {
 
 /// A refusal: which rule, whose, and why in words an owner understands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Denial {
     /// Which rule.
     pub code: DenialCode,

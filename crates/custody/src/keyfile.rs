@@ -41,6 +41,12 @@ pub enum KeyFileError {
         /// The file.
         path: PathBuf,
     },
+    /// No password to open or close a keystore with.
+    #[error("password file {path} is empty")]
+    NoPassword {
+        /// The file.
+        path: PathBuf,
+    },
     /// Could not be written.
     #[error("keystore {path} cannot be written")]
     Write {
@@ -76,53 +82,66 @@ pub(crate) fn open_hex(path: &Path) -> Result<PrivateKeySigner, KeyFileError> {
     }
 }
 
-pub(crate) fn open_keystore(path: &Path, password: &str) -> Result<PrivateKeySigner, KeyFileError> {
+/// The password of a keystore, from a file of its owner's alone. Wiped on drop.
+#[expect(missing_debug_implementations, reason = "INV-2: a secret is never shown")]
+pub struct Password(Zeroizing<String>);
+
+impl Password {
+    /// The first line of `path`. A file that others could read is refused, and so is nothing.
+    pub fn from_file(path: &Path) -> Result<Self, KeyFileError> {
+        private(path)?;
+        let text = Zeroizing::new(
+            fs::read_to_string(path)
+                .map_err(|source| KeyFileError::Read { path: path.into(), source })?,
+        );
+        match text.lines().next() {
+            Some(line) if !line.is_empty() => Ok(Self(Zeroizing::new(line.to_owned()))),
+            _ => Err(KeyFileError::NoPassword { path: path.into() }),
+        }
+    }
+}
+
+pub(crate) fn open_keystore(
+    path: &Path,
+    password: &Password,
+) -> Result<PrivateKeySigner, KeyFileError> {
     private(path)?;
-    match PrivateKeySigner::decrypt_keystore(path, password) {
+    match PrivateKeySigner::decrypt_keystore(path, password.0.as_bytes()) {
         Ok(signer) => Ok(signer),
         // The cause tells wrong passwords from broken files; an owner needs neither told apart.
         Err(_) => Err(KeyFileError::Locked { path: path.into() }),
     }
 }
 
-/// Encrypts into a private folder beside `path`, then links the file into place: it appears
-/// whole or not at all, and never replaces another.
+/// Encrypts in a private folder of a name nobody can foresee, beside `path`, and links the file into
+/// place: it appears whole or not at all, and never replaces another.
 pub(crate) fn save_keystore(
     key: &PrivateKeySigner,
     path: &Path,
-    password: &str,
+    password: &Password,
 ) -> Result<(), KeyFileError> {
-    let failed = |source: BoxedCause| KeyFileError::Write { path: path.into(), source };
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .ok_or_else(|| failed("the path names no file".into()))?;
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let staging = parent.join(format!(".{name}.new"));
-    let result = write_keystore(key, &staging, path, password);
-    // Whatever happened, no half-written key stays behind.
-    let _ = fs::remove_dir_all(&staging);
-    result.map_err(failed)
+    write_keystore(key, path, password)
+        .map_err(|source| KeyFileError::Write { path: path.into(), source })
 }
 
 fn write_keystore(
     key: &PrivateKeySigner,
-    staging: &Path,
     path: &Path,
-    password: &str,
+    password: &Password,
 ) -> Result<(), BoxedCause> {
-    fs::create_dir_all(staging)?;
-    fs::set_permissions(staging, fs::Permissions::from_mode(0o700))?;
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Private to us from the start, and gone with everything in it however this function ends.
+    let staging = tempfile::Builder::new().prefix(".bardo-key-").tempdir_in(parent)?;
     let secret = Zeroizing::new(key.to_bytes().0);
     PrivateKeySigner::encrypt_keystore(
-        staging,
+        staging.path(),
         &mut OsRng,
         secret.as_slice(),
-        password,
+        password.0.as_bytes(),
         Some("key"),
     )?;
-    let sealed = fs::read(staging.join("key"))?;
-    let whole = staging.join("whole");
+    let sealed = fs::read(staging.path().join("key"))?;
+    let whole = staging.path().join("whole");
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&whole)?;
     file.write_all(&sealed)?;
     file.sync_all()?;

@@ -11,9 +11,9 @@ mod transaction;
 
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear};
 pub use denial::{Denial, DenialCode};
-pub use keyfile::KeyFileError;
+pub use keyfile::{KeyFileError, Password};
 pub use owner::OwnerSigner;
 pub use ports::{BlockRef, BoxError, DryRun, Outcome, Preview, Receipt, SessionSigner, Submit};
-pub use redemption::{Execution, Redemption};
+pub use redemption::{Execution, Redemption, encode_batch};
 pub use session::SessionKey;
 pub use transaction::{SignedTransaction, TransactionPlan};

@@ -1,5 +1,5 @@
 use crate::{
-    BoxError, CustodyError, KeyFileError, SignedTransaction, TransactionPlan, keyfile,
+    BoxError, CustodyError, KeyFileError, Password, SignedTransaction, TransactionPlan, keyfile,
     transaction::{self, Body, sign_digest},
 };
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
@@ -28,12 +28,12 @@ impl OwnerSigner {
     }
 
     /// Opens an encrypted keystore (V3). A file that others could read is refused.
-    pub fn from_keystore(path: &Path, password: &str) -> Result<Self, KeyFileError> {
+    pub fn from_keystore(path: &Path, password: &Password) -> Result<Self, KeyFileError> {
         keyfile::open_keystore(path, password).map(Self)
     }
 
     /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
-    pub fn save(&self, path: &Path, password: &str) -> Result<(), KeyFileError> {
+    pub fn save(&self, path: &Path, password: &Password) -> Result<(), KeyFileError> {
         keyfile::save_keystore(&self.0, path, password)
     }
 

@@ -37,15 +37,7 @@ impl Redemption {
     /// Several calls, all or none.
     #[must_use]
     pub fn batch(manager: Address, context: PermissionContext, calls: &[Execution]) -> Self {
-        let calls: Vec<framework::Execution> = calls
-            .iter()
-            .map(|call| framework::Execution {
-                target: call.target,
-                value: call.value,
-                callData: call.data.clone(),
-            })
-            .collect();
-        Self { manager, context, mode: MODE_BATCH, execution: calls.abi_encode().into() }
+        Self { manager, context, mode: MODE_BATCH, execution: encode_batch(calls) }
     }
 
     /// The manager that judges.
@@ -71,4 +63,18 @@ impl Redemption {
         .abi_encode()
         .into()
     }
+}
+
+/// `abi.encode(Execution[])`: how accounts and manager take several calls.
+#[must_use]
+pub fn encode_batch(calls: &[Execution]) -> Bytes {
+    let calls: Vec<framework::Execution> = calls
+        .iter()
+        .map(|call| framework::Execution {
+            target: call.target,
+            value: call.value,
+            callData: call.data.clone(),
+        })
+        .collect();
+    calls.abi_encode().into()
 }

@@ -1,5 +1,6 @@
 use crate::{
-    Cleared, CustodyError, KeyFileError, SessionSigner, SignedTransaction, keyfile, transaction,
+    Cleared, CustodyError, KeyFileError, Password, SessionSigner, SignedTransaction, keyfile,
+    transaction,
 };
 use alloy_primitives::Address;
 use alloy_signer_local::PrivateKeySigner;
@@ -20,12 +21,12 @@ impl SessionKey {
     }
 
     /// Opens an encrypted keystore (V3). A file that others could read is refused.
-    pub fn open(path: &Path, password: &str) -> Result<Self, KeyFileError> {
+    pub fn open(path: &Path, password: &Password) -> Result<Self, KeyFileError> {
         keyfile::open_keystore(path, password).map(Self)
     }
 
     /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
-    pub fn save(&self, path: &Path, password: &str) -> Result<(), KeyFileError> {
+    pub fn save(&self, path: &Path, password: &Password) -> Result<(), KeyFileError> {
         keyfile::save_keystore(&self.0, path, password)
     }
 }

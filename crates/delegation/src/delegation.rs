@@ -1,4 +1,6 @@
+use crate::abi;
 use alloy_primitives::{Address, B256, Bytes, Keccak256, U256, address, keccak256};
+use alloy_sol_types::SolValue;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{fmt, sync::LazyLock};
 
@@ -174,6 +176,20 @@ impl Delegation {
         hasher.update(caveats.finalize());
         hasher.update(self.salt.to_be_bytes::<32>());
         DelegationHash(hasher.finalize())
+    }
+
+    /// `abi.encode(delegation)`: what the manager's functions on one delegation take.
+    ///
+    /// ```
+    /// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let grant = Delegation { delegate: Address::ZERO, delegator: Address::ZERO,
+    /// #     authority: ROOT_AUTHORITY, caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// assert_eq!(grant.encode().len() % 32, 0);
+    /// ```
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
+        abi::Delegation::from(self).abi_encode().into()
     }
 
     /// The same grant carrying `signature`.

@@ -102,14 +102,17 @@ struct Part {
 pub async fn build(root: &Path, mut progress: impl FnMut(&str)) -> Result<bool> {
     let files = LocalFiles::at(root);
     let parts = read_parts(root)?;
-    let stamp = stamp(root, &parts.1)?;
-    let stamp_file = root.join(".devchain/stamp");
-    if fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp) && files.book().is_file() {
+    let inputs = stamp(root, &parts.1)?;
+    let folder = root.join(".devchain");
+    // What was built must still be there as it was: a broken file is mended by building again.
+    if let Ok(outputs) = outputs(&folder)
+        && fs::read_to_string(folder.join("stamp"))
+            .is_ok_and(|found| found == format!("{inputs}\n{outputs}\n"))
+    {
         return Ok(false);
     }
 
     // Built aside and moved into place, so that a build that was stopped leaves no half of it.
-    let folder = root.join(".devchain");
     let staging = root.join(".devchain.new");
     if staging.exists() {
         fs::remove_dir_all(&staging)?;
@@ -125,7 +128,7 @@ pub async fn build(root: &Path, mut progress: impl FnMut(&str)) -> Result<bool> 
     let state = fs::read(&dump).context("anvil wrote no state")?;
     fs::write(staging.join("allocs.json"), allocs(&state)?)?;
     fs::write(staging.join("book.json"), serde_json::to_vec_pretty(&book)?)?;
-    fs::write(staging.join("stamp"), stamp)?;
+    fs::write(staging.join("stamp"), format!("{inputs}\n{}\n", outputs(&staging)?))?;
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
@@ -149,6 +152,19 @@ fn read_parts(root: &Path) -> Result<(Parts, Vec<u8>)> {
     Ok((parts, output.stdout))
 }
 
+/// Hash of everything that was built.
+fn outputs(folder: &Path) -> Result<String> {
+    let mut hasher = Sha256::new();
+    for name in ["state.json", "allocs.json", "book.json"] {
+        hasher.update(fs::read(folder.join(name))?);
+    }
+    Ok(hex(hasher))
+}
+
+fn hex(hasher: Sha256) -> String {
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Hash of everything the state is made from.
 fn stamp(root: &Path, parts: &[u8]) -> Result<String> {
     let mut hasher = Sha256::new();
@@ -160,10 +176,9 @@ fn stamp(root: &Path, parts: &[u8]) -> Result<String> {
     for contract in deployables() {
         hasher.update(&contract.init_code);
     }
-    let anvil = fs::metadata(LocalFiles::at(root).foundry("anvil"))
-        .context("anvil is not installed; run `make setup`")?;
-    hasher.update(anvil.len().to_be_bytes());
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    // anvil itself by the lock file that names its version and hash.
+    hasher.update(fs::read(root.join("package-lock.json"))?);
+    Ok(hex(hasher))
 }
 
 /// Creation code of a contract in `contracts/local`, as forge built it.

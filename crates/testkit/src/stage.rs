@@ -195,6 +195,17 @@ impl Stage {
         self.faucet(aggregator, PriceAggregator::setCall { answer }).await.map(drop)
     }
 
+    /// A contract that accepts every call in a simulation and fails every one in a block: nodes
+    /// simulate at a gas price of zero.
+    pub async fn two_faced(&self) -> Result<Address> {
+        let at = Address::repeat_byte(0x2f);
+        // GASPRICE ISZERO PUSH1 8 JUMPI PUSH0 PUSH0 REVERT JUMPDEST STOP
+        let code =
+            Bytes::from_static(&[0x3a, 0x15, 0x60, 0x08, 0x57, 0x5f, 0x5f, 0xfd, 0x5b, 0x00]);
+        self.node.provider().anvil_set_code(at, code).await?;
+        Ok(at)
+    }
+
     /// Token balance.
     pub async fn balance_of(&self, token: Address, account: Address) -> Result<U256> {
         Ok(self.node.read(token, Erc20::balanceOfCall { account }).await?)

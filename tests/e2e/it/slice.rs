@@ -1,21 +1,30 @@
 //! The thin slice: a delegated swap, what is refused around it, and the owner's way out.
 
 use alloy::{
-    primitives::{Address, B256, Bytes, U256},
-    providers::ext::{AnvilApi, DebugApi},
+    consensus::TxType,
+    network::TransactionBuilder,
+    primitives::{
+        Address, B256, Bytes, U256,
+        aliases::{U24, U160},
+    },
+    providers::{
+        Provider,
+        ext::{AnvilApi, DebugApi},
+    },
+    rpc::types::TransactionRequest,
     rpc::types::trace::geth::{CallConfig, CallFrame, GethDebugTracingOptions, GethTrace},
     sol_types::SolCall,
 };
 use anyhow::{Result, bail};
 use bardo_bindings::{
-    defi::{Erc20, SwapRouter02},
-    framework::{DELEGATION_MANAGER, DelegationManager, MODE_SINGLE, MODE_SINGLE_TRY},
+    defi::{Erc20, SwapRouter, SwapRouter02},
+    framework::{DELEGATION_MANAGER, DeleGator, DelegationManager, MODE_SINGLE, MODE_SINGLE_TRY},
     mortality_time_window_enforcer,
 };
 use bardo_testkit::{
     Agent, Attempt, STIPEND, Stage, dollars, fixed_signer, swap, swap_grant, unsigned,
 };
-use golem_chain::{AccountKind, revocation};
+use golem_chain::{Account, AccountKind, OwnerError, revocation};
 use golem_custody::{
     Clearance, ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, SessionKey,
     SessionSigner, clear,
@@ -400,7 +409,7 @@ async fn after_revocation_the_next_attempt_fails_and_names_the_cause() -> Result
     Ok(())
 }
 
-/// ATK-09: a chain is as good as its weakest link, in the same block.
+/// ATK-09: a chain is as good as its weakest link.
 #[tokio::test]
 async fn a_middle_link_revoked_or_expired_stops_everything_below() -> Result<()> {
     let stage = Stage::open().await?;
@@ -469,13 +478,148 @@ async fn a_key_cannot_disable_or_re_enable_what_its_owner_granted() -> Result<()
     let stage = Stage::open().await?;
     let owner = stage.owner(AccountKind::Stateless7702).await?;
     let agent = Agent::hired(&stage, &owner, 5).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let key = agent.key.address();
+    let disable = revocation(&agent.grant);
+    let enable: Bytes =
+        [DelegationManager::enableDelegationCall::SELECTOR.as_slice(), &agent.grant.encode()]
+            .concat()
+            .into();
 
-    let by_key = stage
-        .send_as(agent.key.address(), DELEGATION_MANAGER, U256::ZERO, revocation(&agent.grant))
-        .await?;
+    let disabled_by_key =
+        stage.send_as(key, DELEGATION_MANAGER, U256::ZERO, disable.clone()).await?;
+    assert!(!disabled_by_key.status());
+    let _ = agent.attempt(&stage, &good).await?.receipt()?;
+    let by_owner = stage.send_as(agent.account, DELEGATION_MANAGER, U256::ZERO, disable).await?;
+    assert!(by_owner.status());
+    let enabled_by_key = stage.send_as(key, DELEGATION_MANAGER, U256::ZERO, enable.clone()).await?;
 
-    assert!(!by_key.status());
-    let _ = agent.attempt(&stage, &swap(&stage, agent.account, dollars(1))).await?.receipt()?;
+    assert!(!enabled_by_key.status());
+    assert_eq!(agent.attempt(&stage, &good).await?.refusal()?.code, DenialCode::DelegationDisabled);
+    // The owner can: the call itself is right.
+    let by_owner = stage.send_as(agent.account, DELEGATION_MANAGER, U256::ZERO, enable).await?;
+    assert!(by_owner.status());
+    Ok(())
+}
+
+/// ATK-09: a redemption behind the revocation in the very block that holds both fails.
+#[tokio::test]
+async fn a_revocation_counts_within_its_own_block() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let good = swap(&stage, agent.account, dollars(1));
+    let provider = stage.node().provider();
+    let (key, account) = (agent.key.address(), agent.account);
+    for address in [key, account] {
+        provider.anvil_impersonate_account(address).await?;
+    }
+    provider.anvil_set_auto_mine(false).await?;
+    let request = |from: Address, data: Bytes, gwei: u128| {
+        TransactionRequest::default()
+            .with_from(from)
+            .with_to(DELEGATION_MANAGER)
+            .with_gas_limit(1_000_000)
+            .with_max_fee_per_gas(gwei * 1_000_000_000)
+            .with_max_priority_fee_per_gas(gwei * 100_000_000)
+            .with_input(data)
+    };
+
+    // The thief's comes first in time; the owner pays to be first in the block.
+    let redeem = agent.redemption(&good)?.calldata();
+    let theft = provider.send_transaction(request(key, redeem, 10)).await?;
+    let stop = request(account, revocation(&agent.grant), 20);
+    let stop = provider.send_transaction(stop).await?;
+    provider.anvil_mine(Some(1), None).await?;
+    provider.anvil_set_auto_mine(true).await?;
+    let (stop, theft) = (stop.get_receipt().await?, theft.get_receipt().await?);
+
+    assert_eq!(stop.block_number, theft.block_number);
+    assert!(stop.transaction_index < theft.transaction_index);
+    assert!(stop.status());
+    assert!(!theft.status());
+    Ok(())
+}
+
+/// ATK-32: an EOA that already obeys other code, and one whose storage was prepared.
+#[tokio::test]
+async fn an_account_with_unknown_code_is_refused_and_planted_storage_changes_nothing() -> Result<()>
+{
+    let stage = Stage::open().await?;
+    let provider = stage.node().provider();
+    let signer = fixed_signer(0x61)?;
+    let account = Account::stateless_7702(signer.address());
+    stage.fund(signer.address(), STIPEND, U256::ZERO).await?;
+    let nothing =
+        Execution { target: Address::repeat_byte(9), value: U256::ZERO, data: Bytes::new() };
+    let foreign = [&[0xef, 0x01, 0x00][..], Address::repeat_byte(0xee).as_slice()].concat();
+    provider.anvil_set_code(signer.address(), foreign.into()).await?;
+
+    let refused = account.act(stage.node(), &signer, std::slice::from_ref(&nothing)).await;
+    assert!(matches!(refused, Err(OwnerError::UnknownCode { .. })), "{refused:?}");
+    assert_eq!(provider.get_transaction_count(signer.address()).await?, 0, "nothing was sent");
+
+    provider.anvil_set_code(signer.address(), Bytes::new()).await?;
+    for slot in 0..8 {
+        let value = B256::repeat_byte(0xff);
+        provider.anvil_set_storage_at(signer.address(), U256::from(slot), value).await?;
+    }
+    let first = account.act(stage.node(), &signer, std::slice::from_ref(&nothing)).await?;
+    let second = account.act(stage.node(), &signer, &[nothing]).await?;
+
+    assert_eq!(first[0].transaction_type(), TxType::Eip7702, "the first act upgrades");
+    assert_eq!(second[0].transaction_type(), TxType::Eip1559, "and only the first");
+    let thief = Address::repeat_byte(0x66);
+    stage.fund(thief, STIPEND, U256::ZERO).await?;
+    let take = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: Bytes::new() };
+    let stolen =
+        stage.send_as(thief, signer.address(), U256::ZERO, take.abi_encode().into()).await?;
+    assert!(!stolen.status(), "planted storage makes nobody an owner");
+    Ok(())
+}
+
+/// The first SwapRouter is a real one too.
+#[tokio::test]
+async fn an_owner_swaps_on_the_first_router() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Hybrid).await?;
+    let book = stage.book();
+    let account = owner.account.address;
+    let approve = Erc20::approveCall { spender: book.swap_router, amount: dollars(100) };
+    owner.act(&stage, book.usdc, approve).await?;
+    let swap = SwapRouter::exactInputSingleCall {
+        params: SwapRouter::ExactInputSingleParams {
+            tokenIn: book.usdc,
+            tokenOut: book.weth,
+            fee: U24::from(3_000),
+            recipient: account,
+            deadline: U256::MAX,
+            amountIn: dollars(10),
+            amountOutMinimum: U256::ZERO,
+            sqrtPriceLimitX96: U160::ZERO,
+        },
+    };
+
+    owner.act(&stage, book.swap_router, swap).await?;
+
+    assert_eq!(stage.balance_of(book.usdc, account).await?, dollars(9_990));
+    assert!(!stage.balance_of(book.weth, account).await?.is_zero());
+    Ok(())
+}
+
+/// A transaction that passed its estimate and failed in its block is not taken for done.
+#[tokio::test]
+async fn an_owners_transaction_that_fails_on_chain_is_an_error() -> Result<()> {
+    let stage = Stage::open().await?;
+    for kind in KINDS {
+        let owner = stage.owner(kind).await?;
+        let call =
+            Execution { target: stage.two_faced().await?, value: U256::ZERO, data: Bytes::new() };
+
+        let failed = owner.account.act(stage.node(), &owner.signer, &[call]).await;
+
+        assert!(matches!(failed, Err(OwnerError::Failed { .. })), "{failed:?}");
+    }
     Ok(())
 }
 

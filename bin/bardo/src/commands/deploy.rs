@@ -1,16 +1,17 @@
 use crate::{
     answer::{Answer, Failure},
-    cli::{DeployArgs, KeyArgs},
+    cli::DeployArgs,
     input,
 };
 use bardo_bindings::{chains, deployables};
 use golem_chain::{DeployError, Deployed, Node, Presence, inspect};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use std::time::Duration;
 
 /// `bardo deploy`
 pub(crate) async fn deploy(args: &DeployArgs) -> Result<Answer, Failure> {
-    let node = Node::connect(&args.rpc).await?;
+    let node = Node::connect(&args.rpc).await?.with_patience(Duration::from_secs(args.timeout));
     let chain_id = node.chain_id();
     let name = chains()?
         .into_iter()
@@ -20,12 +21,7 @@ pub(crate) async fn deploy(args: &DeployArgs) -> Result<Answer, Failure> {
         return check(&node, &name).await;
     }
 
-    let key = KeyArgs {
-        key_file: args.key_file.clone(),
-        keystore: args.keystore.clone(),
-        password_file: args.password_file.clone(),
-    };
-    let signer = input::owner(&key)?;
+    let signer = input::owner(&args.key)?;
     let contracts = deployables();
     // Drawn on standard error, and only where that is a terminal.
     let bar = ProgressBar::new(u64::try_from(contracts.len())?);

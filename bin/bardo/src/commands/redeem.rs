@@ -7,12 +7,17 @@ use crate::{
 use golem_chain::Node;
 use golem_custody::{Clearance, ClearingPolicy, SessionSigner, Submit, clear};
 use serde_json::json;
+use std::{
+    io::{Write, stderr},
+    time::Duration,
+};
 
 /// `bardo delegation redeem`
 pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let key = input::session(&args.secret)?;
-    let node = Node::connect(&args.call.rpc).await?;
+    let node =
+        Node::connect(&args.call.rpc).await?.with_patience(Duration::from_secs(args.timeout));
     let mut policy = ClearingPolicy::default();
     if let Some(ceiling) = args.fee_ceiling {
         policy.fee_ceiling = ceiling;
@@ -25,6 +30,8 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     // The chain's clock is the one the clearance was made by.
     let now = node.head().await?.timestamp;
     let signed = key.sign(cleared, now).await?;
+    // Whatever happens next, the sender can look it up.
+    writeln!(stderr(), "sending {}", signed.hash)?;
     let receipt = node.submit(&signed).await.map_err(fault)?;
     let json = json!({
         "transaction": receipt.hash,

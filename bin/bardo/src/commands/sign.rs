@@ -23,8 +23,14 @@ pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
     Ok(Answer::yes(json, text))
 }
 
-/// ATK-11: authority without bounds is not given by accident.
+/// ATK-11: authority without bounds is not given by accident, nor any that nobody could use.
 fn unbounded(delegation: &Delegation) -> Option<&'static str> {
+    if delegation.delegate.is_zero() {
+        return Some("nobody could ever redeem this delegation: it names no delegate");
+    }
+    if delegation.caveats.iter().any(|caveat| caveat.enforcer.is_zero()) {
+        return Some("nobody could ever redeem this delegation: a caveat names no enforcer");
+    }
     if delegation.delegate == ANY_DELEGATE {
         return Some("whoever sees this delegation could redeem it");
     }

@@ -20,14 +20,14 @@ use golem_chain::{
     Node, OwnerCall,
     local::{FAUCET, LocalChain},
 };
-use golem_custody::Execution;
+use golem_custody::{Execution, Password};
 use golem_delegation::Delegation;
 use serde_json::Value;
-use std::{fs, path::PathBuf, process::Command, rc::Rc};
+use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, process::Command, rc::Rc};
 use url::Url;
 
 /// Play money needs no better one.
-pub(super) const PASSWORD: &str = "demo";
+const PASSWORD: &str = "demo";
 
 /// A private folder that goes away with the play.
 #[derive(Clone, Debug)]
@@ -40,12 +40,24 @@ impl Folder {
         Ok(folder)
     }
 
+    pub(super) fn password(&self) -> Result<Password> {
+        Ok(Password::from_file(&self.path("password"))?)
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
     pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
-        Ok(fs::write(self.path(name), text)?)
+        let path = self.path(name);
+        // Keys and passwords lie here; the commands refuse files that others can read.
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path)?;
+        Ok(file.write_all(text.as_bytes())?)
     }
 
     pub(super) fn read(&self, name: &str) -> Result<String> {
@@ -246,26 +258,6 @@ impl Cast {
             gas_used: u64::from_str_radix(gas, 16)?,
         })
     }
-}
-
-/// Processes of this very program that this one started and that have not ended, by the kernel's
-/// word.
-pub(super) fn agent_processes() -> Result<Vec<u32>> {
-    let (own, program) = (std::process::id(), std::env::current_exe()?);
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
-        else {
-            continue;
-        };
-        // Processes come and go while we look, and those of others may not be looked at.
-        let Ok(executable) = fs::read_link(format!("/proc/{pid}/exe")) else { continue };
-        let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { continue };
-        if executable == program && status.lines().any(|line| line == format!("PPid:\t{own}")) {
-            found.push(pid);
-        }
-    }
-    Ok(found)
 }
 
 /// Eighteen decimals, shown with six.

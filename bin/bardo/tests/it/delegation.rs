@@ -31,6 +31,11 @@ fn key_file(folder: &Path, mode: u32) -> Result<PathBuf> {
     Ok(path)
 }
 
+fn private(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text)?;
+    Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o600))?)
+}
+
 fn text(path: &Path) -> String {
     path.display().to_string()
 }
@@ -136,7 +141,7 @@ fn malformed_delegations_are_refused_and_the_key_is_not_touched() -> Result<()> 
 fn a_session_key_is_private_encrypted_and_never_overwritten() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (store, password) = (folder.path().join("session.json"), folder.path().join("pw"));
-    fs::write(&password, "correct horse\n")?;
+    private(&password, "correct horse\n")?;
     let words = [
         "session",
         "new",
@@ -159,7 +164,7 @@ fn a_session_key_is_private_encrypted_and_never_overwritten() -> Result<()> {
     let left: Vec<_> = fs::read_dir(folder.path())?.collect();
     assert_eq!(left.len(), 2, "nothing half-written stays: {left:?}");
 
-    fs::write(&password, "wrong")?;
+    private(&password, "wrong")?;
     let sign = [
         "delegation",
         "sign",
@@ -211,7 +216,7 @@ async fn simulate_names_the_enforcer_and_the_reason() -> Result<()> {
     let answer = refused.json()?;
     assert_eq!(answer["allowed"], false);
     assert_eq!(answer["code"], "CAV-TARGET");
-    assert_eq!(answer["enforcer_name"], "AllowedTargetsEnforcer");
+    assert_eq!(answer["enforcerName"], "AllowedTargetsEnforcer");
     assert!(answer["reason"].as_str().unwrap().contains("only these contracts"));
     Ok(())
 }
@@ -243,5 +248,162 @@ async fn a_context_in_hex_is_taken_and_a_padded_one_is_not() -> Result<()> {
     assert_eq!(plain.code, 0, "{plain:?}");
     assert_eq!(padded.code, 2, "{padded:?}");
     assert!(padded.stderr.contains("canonical"), "{}", padded.stderr);
+    Ok(())
+}
+
+#[test]
+fn verify_asks_for_the_signer_that_was_named() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let key = text(&key_file(folder.path(), 0o600)?);
+    let mut grant = unsigned();
+    grant["delegator"] = json!("0x0303030303030303030303030303030303030303");
+    let sign = ["delegation", "sign", "-", "--chain-id", "8453", "--key-file", &key];
+    let signed = bardo_with(&grant.to_string(), sign)?.stdout;
+    let verify = ["delegation", "verify", "-", "--chain-id", "8453"];
+    let owner = "0x7e5f4552091a69125d5dfcb7b8c2659029395bdf";
+
+    let by_delegator = bardo_with(&signed, verify)?;
+    let by_owner = bardo_with(&signed, verify.iter().chain(&["--signer", owner]))?;
+
+    assert_eq!(by_delegator.code, 1, "an account's own key did not sign");
+    assert_eq!(by_owner.code, 0, "its owner's did: {by_owner:?}");
+    Ok(())
+}
+
+#[test]
+fn what_nobody_could_redeem_is_not_signed() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let key = text(&key_file(folder.path(), 0o600)?);
+    let zero = "0x0000000000000000000000000000000000000000";
+    let mut nobody = unsigned();
+    nobody["delegate"] = json!(zero);
+    let mut nothing = unsigned();
+    nothing["caveats"][0]["enforcer"] = json!(zero);
+
+    for grant in [nobody, nothing] {
+        let words = ["delegation", "sign", "-", "--chain-id", "8453", "--key-file", &key];
+        assert_eq!(bardo_with(&grant.to_string(), words)?.code, 1);
+    }
+    let chain_zero = ["delegation", "sign", "-", "--chain-id", "0", "--key-file", &key];
+    assert_eq!(bardo_with(&unsigned().to_string(), chain_zero)?.code, 2);
+    Ok(())
+}
+
+#[test]
+fn too_much_input_is_refused_by_its_size() -> Result<()> {
+    let flood = " ".repeat(4 * 1024 * 1024 + 1);
+
+    let refused = bardo_with(&flood, ["delegation", "hash", "-"])?;
+
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("larger than"), "{}", refused.stderr);
+    Ok(())
+}
+
+#[test]
+fn a_password_file_that_others_can_read_is_refused() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let password = folder.path().join("pw");
+    fs::write(&password, "pw")?;
+    fs::set_permissions(&password, fs::Permissions::from_mode(0o644))?;
+    let store = text(&folder.path().join("key.json"));
+
+    let refused =
+        bardo(["session", "new", "--keystore", &store, "--password-file", &text(&password)])?;
+
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("chmod 600"), "{}", refused.stderr);
+    Ok(())
+}
+
+/// A keystore with a key that is funded and may call `target` on the owner's account.
+struct Hired {
+    folder: tempfile::TempDir,
+    session: String,
+}
+
+impl Hired {
+    async fn new(stage: &Stage, target: alloy::primitives::Address) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        private(&folder.path().join("pw"), "pw")?;
+        let made = Self { folder, session: String::new() };
+        let born = bardo(
+            [&["session", "new", "--json"], &made.secret().each_ref().map(String::as_str)[..]]
+                .concat(),
+        )?;
+        let session = born.json()?["address"].as_str().unwrap_or_default().to_owned();
+        stage.fund(session.parse()?, bardo_testkit::STIPEND, Default::default()).await?;
+        let owner = stage.owner(AccountKind::Stateless7702).await?;
+        let mut grant = Agent::hired(stage, &owner, 5).await?.grant;
+        grant.delegate = session.parse()?;
+        // Only where, so that whatever else happens is the target's doing.
+        let allowed = golem_delegation::terms::AllowedTargets(vec![target]);
+        grant.caveats = vec![golem_delegation::Caveat::new(
+            bardo_bindings::enforcers::ALLOWED_TARGETS,
+            allowed.encode(),
+        )];
+        let grant = owner.signer.grant(&stage.domain(), grant)?;
+        fs::write(made.folder.path().join("grant.json"), serde_json::to_string(&grant)?)?;
+        Ok(Self { session, ..made })
+    }
+
+    fn secret(&self) -> [String; 4] {
+        let path = |name: &str| text(&self.folder.path().join(name));
+        ["--keystore".into(), path("key.json"), "--password-file".into(), path("pw")]
+    }
+
+    fn words(&self, stage: &Stage, verb: &str, target: &str) -> Vec<String> {
+        let context = text(&self.folder.path().join("grant.json"));
+        [
+            "delegation",
+            verb,
+            "--json",
+            "--rpc",
+            stage.chain().url().as_str(),
+            "--context",
+            &context,
+            "--target",
+            target,
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
+}
+
+#[tokio::test]
+async fn redeem_says_no_when_the_chain_failed_what_the_dry_run_allowed() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = stage.two_faced().await?;
+    let hired = Hired::new(&stage, target).await?;
+
+    let mut words = hired.words(&stage, "redeem", &target.to_string());
+    words.extend(hired.secret());
+    let failed = bardo(words)?;
+
+    assert_eq!(failed.code, 1, "{failed:?}");
+    assert_eq!(failed.json()?["success"], false);
+    assert!(failed.stderr.contains("sending 0x"), "the hash is known before the answer");
+    Ok(())
+}
+
+#[tokio::test]
+async fn redeem_keeps_to_the_ceiling_and_simulate_to_the_redeemer_it_was_given() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = alloy::primitives::Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+
+    let mut tight = hired.words(&stage, "redeem", &target.to_string());
+    tight.extend(hired.secret());
+    tight.extend(["--fee-ceiling".into(), "1".into()]);
+    let dear = bardo(tight)?;
+    let simulate = hired.words(&stage, "simulate", &target.to_string());
+    let stranger = "0x5555555555555555555555555555555555555555".to_owned();
+    let by_stranger = bardo(simulate.iter().cloned().chain(["--redeemer".to_owned(), stranger]))?;
+    let by_delegate =
+        bardo(simulate.iter().cloned().chain(["--redeemer".to_owned(), hired.session.clone()]))?;
+
+    assert_eq!(dear.json()?["code"], "CUS-FEE-CEILING", "{dear:?}");
+    assert_eq!(by_stranger.json()?["code"], "DEL-DELEGATE");
+    assert_eq!(by_delegate.code, 0, "{by_delegate:?}");
     Ok(())
 }

@@ -50,3 +50,33 @@ fn without_a_built_chain_it_says_how_to_build_one() -> Result<()> {
     assert!(String::from_utf8_lossy(&output.stderr).contains("make devchain"));
     Ok(())
 }
+
+/// On a chain whose time window allows everything the demo is surprised, and says so.
+#[test]
+fn a_chain_that_does_not_keep_the_rules_is_a_surprise_and_a_failure() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let root = bardo_testkit::root();
+    for name in ["node_modules", "crates"] {
+        std::os::unix::fs::symlink(root.join(name), folder.path().join(name))?;
+    }
+    let devchain = folder.path().join(".devchain");
+    std::fs::create_dir(&devchain)?;
+    std::fs::copy(root.join(".devchain/book.json"), devchain.join("book.json"))?;
+    let state = std::fs::read_to_string(root.join(".devchain/state.json"))?;
+    let mut state: serde_json::Value = serde_json::from_str(&state)?;
+    let window = bardo_bindings::mortality_time_window_enforcer().to_string().to_lowercase();
+    // STOP: every hook agrees.
+    state["accounts"][window.as_str()]["code"] = serde_json::json!("0x00");
+    std::fs::write(devchain.join("state.json"), state.to_string())?;
+
+    let output = Command::new(env!("CARGO_BIN_EXE_bardo"))
+        .arg("demo")
+        .env("BARDO_HOME", folder.path())
+        .output()?;
+
+    let said = String::from_utf8(output.stdout)?;
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("SURPRISE"), "{said}");
+    assert!(!said.ends_with(" 0 surprises\n"), "{said}");
+    Ok(())
+}

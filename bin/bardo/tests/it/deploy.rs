@@ -154,3 +154,36 @@ async fn a_deployer_without_money_is_a_fault_and_nothing_is_there() -> Result<()
     assert!(stage.node().code(deployables()[0].address).await?.is_empty());
     Ok(())
 }
+
+/// A deployer that answers success and creates nothing is not believed.
+#[tokio::test]
+async fn what_is_not_there_afterwards_was_not_deployed() -> Result<()> {
+    let stage = Stage::open().await?;
+    clear_ours(&stage).await?;
+    let deployer = deployer(&stage).await?;
+    let stop = Bytes::from_static(&[0x00]);
+    stage.node().provider().anvil_set_code(DETERMINISTIC_DEPLOYER, stop).await?;
+
+    let fault = deploy(&stage, &deployer)?;
+
+    assert_eq!(fault.code, 3, "{fault:?}");
+    assert!(fault.stderr.contains("creation of"), "{}", fault.stderr);
+    Ok(())
+}
+
+/// A transaction that no block takes: the answer comes in time, names it, and claims nothing.
+#[tokio::test]
+async fn a_transaction_that_is_not_mined_in_time_is_named() -> Result<()> {
+    let stage = Stage::open().await?;
+    clear_ours(&stage).await?;
+    let deployer = deployer(&stage).await?;
+    stage.node().provider().anvil_set_auto_mine(false).await?;
+    let rpc = stage.chain().url().as_str();
+
+    let fault = bardo(["deploy", "--rpc", rpc, "--key-file", &deployer.key, "--timeout", "1"])?;
+    stage.node().provider().anvil_set_auto_mine(true).await?;
+
+    assert_eq!(fault.code, 3, "{fault:?}");
+    assert!(fault.stderr.contains("was sent but is not in a block yet"), "{}", fault.stderr);
+    Ok(())
+}

@@ -18,7 +18,7 @@ const COMMANDS: &[&[&str]] = &[
 ];
 
 #[test]
-fn every_command_explains_itself_with_an_example_and_has_json() -> Result<()> {
+fn every_command_explains_itself_with_an_example_and_offers_json() -> Result<()> {
     for command in COMMANDS {
         let help = bardo(command.iter().chain(&["--help"]))?;
         assert_eq!(help.code, 0, "{command:?}");
@@ -29,19 +29,57 @@ fn every_command_explains_itself_with_an_example_and_has_json() -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn the_list_of_commands_is_complete() -> Result<()> {
-    let help = bardo(["--help"])?.stdout;
-    let listed = help
+fn listed(words: &[&str]) -> Result<Vec<String>> {
+    let help = bardo(words.iter().chain(&["--help"]))?.stdout;
+    Ok(help
         .lines()
         .skip_while(|line| !line.starts_with("Commands:"))
         .skip(1)
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.split_whitespace().next())
-        .filter(|word| *word != "help");
+        .filter(|word| *word != "help")
+        .map(str::to_owned)
+        .collect())
+}
 
-    for word in listed {
-        assert!(COMMANDS.iter().any(|command| command[0] == word), "{word} is not tested");
+#[test]
+fn the_list_of_commands_is_complete() -> Result<()> {
+    let mut found = Vec::new();
+    for first in listed(&[])? {
+        let inner = listed(&[&first])?;
+        if inner.is_empty() {
+            found.push(first.clone());
+        }
+        found.extend(inner.iter().map(|second| format!("{first} {second}")));
+    }
+    let mut tested: Vec<String> = COMMANDS.iter().map(|words| words.join(" ")).collect();
+    tested.sort();
+    found.sort();
+
+    assert_eq!(found, tested);
+    Ok(())
+}
+
+#[test]
+fn wrong_use_in_json_is_json_too() -> Result<()> {
+    for words in [&["--json", "no-such-command"][..], &["deploy", "--json"]] {
+        let ran = bardo(words)?;
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.json()?["error"].is_string(), "{ran:?}");
+    }
+    Ok(())
+}
+
+/// ATK-35: what a provider put into the URL is not shown, in words or in JSON.
+#[test]
+fn no_answer_quotes_the_urls_secrets() -> Result<()> {
+    let url = "http://user:secret@127.0.0.1:1/v2/APIKEY?key=QUERY";
+    for more in [&[][..], &["--json"]] {
+        let ran = bardo([&["deploy", "--check", "--rpc", url], more].concat())?;
+        assert_eq!(ran.code, 3);
+        for secret in ["secret", "APIKEY", "QUERY"] {
+            assert!(!ran.stderr.contains(secret) && !ran.stdout.contains(secret), "{ran:?}");
+        }
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 use crate::command::bardo;
 use anyhow::{Context, Result, ensure};
 use bardo_testkit::{Stage, dollars, swap, swap_grant, unsigned};
-use golem_chain::AccountKind;
-use golem_custody::{Execution, OwnerSigner};
+use golem_chain::{AccountKind, Node};
+use golem_custody::{Execution, Password};
 use golem_delegation::terms::MortalityTimeWindow;
-use std::{fs, path::Path, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 async fn revoked_by_a_wallet_that_is_not_ours(kind: AccountKind) -> Result<()> {
     let stage = Stage::open().await?;
@@ -14,7 +14,9 @@ async fn revoked_by_a_wallet_that_is_not_ours(kind: AccountKind) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::write(path("pw"), "pw")?;
-    owner.signer.save(Path::new(&path("owner.json")), "pw")?;
+    fs::set_permissions(path("pw"), fs::Permissions::from_mode(0o600))?;
+    let pw = Password::from_file(Path::new(&path("pw")))?;
+    owner.signer.save(Path::new(&path("owner.json")), &pw)?;
 
     // Bardo: the agent is born, the owner signs, the agent acts. Each is a process that ends.
     let secret = ["--keystore", &path("session.json"), "--password-file", &path("pw")];
@@ -62,6 +64,13 @@ async fn revoked_by_a_wallet_that_is_not_ours(kind: AccountKind) -> Result<()> {
     let first = redeem(&good)?;
     ensure!(first.code == 0 && first.json()?["success"] == true, "{first:?}");
 
+    // A bundler that ran is stopped, as everything else.
+    let bundler = stage.bundler()?;
+    let address = bundler.url().clone();
+    assert!(Node::connect(&address).await.is_ok());
+    drop(bundler);
+    assert!(Node::connect(&address).await.is_err());
+
     // Nothing of Bardo from here to the end of the transaction: cast, the key, a node.
     let output = Command::new(stage.chain().files().foundry("cast"))
         .args(["send", "--json", "--rpc-url", stage.chain().url().as_str()])
@@ -84,17 +93,4 @@ async fn a_7702_owner_revokes_with_his_wallet_alone() -> Result<()> {
 #[tokio::test]
 async fn a_hybrid_owner_revokes_with_his_wallet_alone() -> Result<()> {
     revoked_by_a_wallet_that_is_not_ours(AccountKind::Hybrid).await
-}
-
-/// The key that is saved is the key that signs.
-#[test]
-fn a_saved_owner_key_opens_again() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("owner.json");
-    let owner = OwnerSigner::born();
-
-    owner.save(&path, "pw")?;
-
-    assert_eq!(OwnerSigner::from_keystore(&path, "pw")?.address(), owner.address());
-    Ok(())
 }

@@ -9,12 +9,22 @@ use std::{
 
 /// Runs "$@" and ends it as soon as our side of the pipe on standard input is closed. The kernel
 /// closes it when this process ends in any way, kill -9 included; no signal handler, no unsafe
-/// code, no orphan.
+/// code, no orphan. A program that does not go when asked is ended after five seconds. (A shell
+/// starts its background jobs deaf to SIGINT; SIGTERM is always heard.)
 const GUARD: &str = r#"
 exec 3<&0
 "$@" </dev/null 3<&- &
 child=$!
-{ cat <&3 >/dev/null; kill -INT "$child" 2>/dev/null; } >/dev/null 2>&1 &
+{
+  cat <&3 >/dev/null
+  kill -TERM "$child"
+  tries=50
+  while [ "$tries" -gt 0 ] && kill -0 "$child"; do
+    sleep 0.1
+    tries=$((tries - 1))
+  done
+  kill -KILL "$child"
+} >/dev/null 2>&1 &
 exec 3<&-
 wait "$child"
 "#;

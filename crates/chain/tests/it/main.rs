@@ -1,6 +1,6 @@
 //! What people are told: revert data in, a sentence with a code out.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
 
 use alloy::{
     primitives::{Address, Bytes, U256},
@@ -14,7 +14,12 @@ use bardo_bindings::{
 };
 use golem_chain::explain_revert;
 use golem_custody::DenialCode;
-use golem_delegation::{Caveat, Delegation, PermissionContext, ROOT_AUTHORITY};
+use golem_delegation::{
+    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
+    terms::{LimitedCalls, Timestamp, ValueLte},
+};
+
+mod node;
 
 fn under(enforcers: &[Address]) -> PermissionContext {
     PermissionContext::new(vec![Delegation {
@@ -132,4 +137,93 @@ fn no_revert_data_makes_it_panic() {
         let denial = explain_revert(&data.into(), &context);
         assert!(!denial.reason.is_empty());
     }
+}
+
+fn with(caveats: Vec<Caveat>) -> PermissionContext {
+    let mut link = under(&[]).leaf().clone();
+    link.caveats = caveats;
+    PermissionContext::new(vec![link]).unwrap()
+}
+
+#[test]
+fn a_form_of_call_that_a_stock_limit_does_not_judge_is_not_blamed_on_the_target() {
+    for words in ["CaveatEnforcer:invalid-call-type", "CaveatEnforcer:invalid-execution-type"] {
+        let denial = explain_revert(&said(words), &under(&[enforcers::LIMITED_CALLS]));
+        assert_eq!(denial.code, DenialCode::Mode, "{denial}");
+    }
+    let posed = explain_revert(&said("CaveatEnforcer:invalid-call-type"), &under(&[]));
+    assert_eq!(posed.code, DenialCode::Reverted, "no caveat could have said it");
+}
+
+#[test]
+fn malformed_terms_are_told_from_a_limit_that_is_reached() {
+    let context = under(&[enforcers::LIMITED_CALLS]);
+
+    let broken = explain_revert(&said("LimitedCallsEnforcer:invalid-terms-length"), &context);
+    let reached = explain_revert(&said("LimitedCallsEnforcer:limit-exceeded"), &context);
+
+    assert_eq!(broken.code, DenialCode::Terms);
+    assert_eq!(reached.code, DenialCode::Calls);
+}
+
+/// One enforcer on two links: its words do not say which bound it was, so both are shown.
+#[test]
+fn every_bound_that_may_have_refused_is_shown() {
+    let limit = |calls: u64| {
+        Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(calls)).encode())
+    };
+    let context = with(vec![limit(50), limit(1)]);
+
+    let denial = explain_revert(&said("LimitedCallsEnforcer:limit-exceeded"), &context);
+
+    assert!(denial.reason.contains("all 50 or 1 calls"), "{denial}");
+}
+
+#[test]
+fn stock_time_limits_tell_early_from_late() {
+    let window = Timestamp { after: 7, before: 9 };
+    let context = with(vec![Caveat::new(enforcers::TIMESTAMP, window.encode())]);
+
+    let early = explain_revert(&said("TimestampEnforcer:early-delegation"), &context);
+    let late = explain_revert(&said("TimestampEnforcer:expired-delegation"), &context);
+
+    assert_eq!(early.code, DenialCode::WindowEarly);
+    assert!(early.reason.contains("after 7"), "{early}");
+    assert_eq!(late.code, DenialCode::WindowExpired);
+    assert!(late.reason.contains("before 9"), "{late}");
+}
+
+#[test]
+fn each_rule_of_the_window_has_its_code() {
+    use bardo_bindings::MortalityTimeWindowEnforcer as W;
+    let context = under(&[mortality_time_window_enforcer()]);
+    let (one, two) = (U256::from(1), U256::from(2));
+    for (data, code) in [
+        (
+            W::MortalityTimeWindow_InvertedWindow { start: two, end: one }.abi_encode(),
+            DenialCode::Terms,
+        ),
+        (
+            W::MortalityTimeWindow_TermsLength { expected: two, actual: one }.abi_encode(),
+            DenialCode::Terms,
+        ),
+        (
+            W::CaveatEnforcer_NotDefaultExecution { mode: Default::default() }.abi_encode(),
+            DenialCode::Mode,
+        ),
+    ] {
+        assert_eq!(explain_revert(&data.into(), &context).code, code);
+    }
+}
+
+#[test]
+fn a_stock_limit_without_words_of_ours_is_still_named() {
+    let denial = explain_revert(&said("NonceEnforcer:invalid-nonce"), &under(&[enforcers::NONCE]));
+
+    assert_eq!(denial.code, DenialCode::OtherCaveat);
+    assert_eq!(denial.enforcer_name.as_deref(), Some("NonceEnforcer"));
+    assert!(denial.reason.contains("invalid-nonce"), "{denial}");
+    let value = Caveat::new(enforcers::VALUE_LTE, ValueLte(U256::from(5)).encode());
+    let denial = explain_revert(&said("ValueLteEnforcer:value-too-high"), &with(vec![value]));
+    assert!(denial.reason.contains("at most 5 wei"), "{denial}");
 }

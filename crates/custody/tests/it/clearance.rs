@@ -144,3 +144,12 @@ async fn a_clearance_dies_one_second_after_its_lifetime() {
     assert!(last.is_ok());
     assert!(matches!(late, Err(CustodyError::Stale { expires_at: 1_060, now: 1_061 })));
 }
+
+/// The figures a person relies on who sets none.
+#[test]
+fn by_default_a_transaction_costs_at_most_five_thousandths_of_an_ether_and_waits_two_minutes() {
+    let policy = ClearingPolicy::default();
+
+    assert_eq!(policy.fee_ceiling, U256::from(5_000_000_000_000_000u64));
+    assert_eq!(policy.lifetime, 120);
+}

@@ -1,6 +1,8 @@
 use alloy_primitives::U256;
 use bardo_bindings::framework::STATELESS_7702_IMPL;
-use golem_custody::{KeyFileError, OwnerSigner, SessionKey, SessionSigner, TransactionPlan};
+use golem_custody::{
+    KeyFileError, OwnerSigner, Password, SessionKey, SessionSigner, TransactionPlan,
+};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 fn write(path: &Path, text: &str, mode: u32) {
@@ -8,29 +10,108 @@ fn write(path: &Path, text: &str, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
+fn password(folder: &Path, text: &str) -> Password {
+    let path = folder.join(format!("pw-{}", text.len()));
+    write(&path, text, 0o600);
+    Password::from_file(&path).unwrap()
+}
+
 #[test]
 fn a_keystore_opens_with_its_password_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key.json");
     let key = SessionKey::born();
-    key.save(&path, "right").unwrap();
+    key.save(&path, &password(folder.path(), "right")).unwrap();
 
-    assert_eq!(SessionKey::open(&path, "right").unwrap().address(), key.address());
-    assert!(matches!(SessionKey::open(&path, "wrong"), Err(KeyFileError::Locked { .. })));
+    let opened = SessionKey::open(&path, &password(folder.path(), "right")).unwrap();
+    assert_eq!(opened.address(), key.address());
+    let locked = SessionKey::open(&path, &password(folder.path(), "not right"));
+    assert!(matches!(locked, Err(KeyFileError::Locked { .. })));
+}
+
+#[test]
+fn a_keystore_that_others_can_read_is_refused_with_the_right_password_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("key.json");
+    let pw = password(folder.path(), "pw");
+    OwnerSigner::born().save(&path, &pw).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+
+    assert!(matches!(OwnerSigner::from_keystore(&path, &pw), Err(KeyFileError::Loose { .. })));
+    assert!(matches!(SessionKey::open(&path, &pw), Err(KeyFileError::Loose { .. })));
+}
+
+#[test]
+fn a_password_file_is_private_and_says_something() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pw");
+    for (text, mode) in [("", 0o600), ("\nsecond line", 0o600)] {
+        write(&path, text, mode);
+        assert!(matches!(Password::from_file(&path), Err(KeyFileError::NoPassword { .. })));
+    }
+    write(&path, "good", 0o644);
+    assert!(matches!(Password::from_file(&path), Err(KeyFileError::Loose { .. })));
+    assert!(matches!(
+        Password::from_file(&folder.path().join("none")),
+        Err(KeyFileError::Read { .. })
+    ));
 }
 
 #[test]
 fn a_key_is_never_written_over_another() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key.json");
+    let pw = password(folder.path(), "pw");
     let first = SessionKey::born();
-    first.save(&path, "pw").unwrap();
+    first.save(&path, &pw).unwrap();
 
-    let second = SessionKey::born().save(&path, "pw");
+    let second = SessionKey::born().save(&path, &pw);
 
     assert!(matches!(second, Err(KeyFileError::Write { .. })));
-    assert_eq!(SessionKey::open(&path, "pw").unwrap().address(), first.address());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no half of the second stays");
+    assert_eq!(SessionKey::open(&path, &pw).unwrap().address(), first.address());
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 2, "key and password; no half of the second stays");
+}
+
+/// Nothing beside the keystore is touched, whatever it is called.
+#[test]
+fn what_lies_beside_a_keystore_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join(".key.json.new/precious");
+    fs::create_dir_all(&precious).unwrap();
+    let path = folder.path().join("key.json");
+
+    SessionKey::born().save(&path, &password(folder.path(), "pw")).unwrap();
+
+    assert!(precious.is_dir());
+    let missing = folder.path().join("no/such/folder/key.json");
+    let refused = SessionKey::born().save(&missing, &password(folder.path(), "pw"));
+    assert!(matches!(refused, Err(KeyFileError::Write { .. })));
+    assert!(!folder.path().join("no").exists(), "folders are not made on the way");
+}
+
+#[test]
+fn of_many_writers_one_wins_and_its_key_is_the_one_that_opens() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("key.json");
+    let writers: Vec<_> = (0..6)
+        .map(|_| {
+            let (path, folder) = (path.clone(), folder.path().to_owned());
+            std::thread::spawn(move || {
+                let key = SessionKey::born();
+                let name = folder.join(key.address().to_string());
+                write(&name, "pw", 0o600);
+                let pw = Password::from_file(&name).unwrap();
+                key.save(&path, &pw).ok().map(|()| key.address())
+            })
+        })
+        .collect();
+
+    let won: Vec<_> = writers.into_iter().filter_map(|writer| writer.join().unwrap()).collect();
+
+    let opened = SessionKey::open(&path, &password(folder.path(), "pw")).unwrap();
+    assert_eq!(won, [opened.address()]);
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! What is asked of a node, and what is made of its answers.
+
+use alloy::primitives::{Address, B256, Bytes, U256, b256};
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use golem_chain::Node;
+use golem_custody::{DenialCode, DryRun, Execution, Outcome, Redemption};
+use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
+use serde_json::{Value, json};
+use std::{
+    error::Error,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+};
+use url::Url;
+
+const HEAD: B256 = b256!("abababababababababababababababababababababababababababababababab");
+
+/// A node that answers by a table and remembers what it was asked. A fake: for what a real node
+/// cannot be made to do.
+struct FakeNode {
+    url: Url,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl FakeNode {
+    fn start(answer: fn(&str) -> Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = asked.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                while let Some(request) = read_request(&mut stream) {
+                    let method = request["method"].as_str().unwrap_or_default().to_owned();
+                    let mut reply = answer(&method);
+                    reply["id"] = request["id"].clone();
+                    reply["jsonrpc"] = json!("2.0");
+                    seen.lock().unwrap().push(request);
+                    let body = reply.to_string();
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                        body.len()
+                    );
+                    if stream.write_all(format!("{head}{body}").as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+        Self { url, asked }
+    }
+
+    fn asked(&self, method: &str) -> Vec<Value> {
+        let all = self.asked.lock().unwrap();
+        all.iter().filter(|request| request["method"] == method).cloned().collect()
+    }
+}
+
+fn read_request(stream: &mut TcpStream) -> Option<Value> {
+    let mut bytes = Vec::new();
+    let mut byte = [0];
+    while !bytes.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        bytes.extend(byte);
+    }
+    let head = String::from_utf8(bytes).ok()?.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"))?;
+    let mut body = vec![0; length.trim().parse().ok()?];
+    stream.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}
+
+fn block() -> Value {
+    let zero = B256::ZERO;
+    let address = Address::ZERO;
+    json!({
+        "number": "0x7", "hash": HEAD, "parentHash": zero, "sha3Uncles": zero, "miner": address,
+        "stateRoot": zero, "transactionsRoot": zero, "receiptsRoot": zero,
+        "logsBloom": format!("0x{}", "00".repeat(256)), "difficulty": "0x0", "gasLimit": "0x1",
+        "gasUsed": "0x0", "timestamp": "0x64", "extraData": "0x", "mixHash": zero,
+        "nonce": "0x0000000000000000", "baseFeePerGas": "0x1", "transactions": [], "uncles": [],
+    })
+}
+
+fn redemption() -> Redemption {
+    let grant = Delegation {
+        delegate: Address::repeat_byte(1),
+        delegator: Address::repeat_byte(2),
+        authority: ROOT_AUTHORITY,
+        caveats: vec![],
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    };
+    let call = Execution { target: Address::ZERO, value: U256::ZERO, data: Bytes::new() };
+    let context = PermissionContext::new(vec![grant]).unwrap();
+    Redemption::single(DELEGATION_MANAGER, context, &call)
+}
+
+/// INV-11: everything a dry run reads is of one block, named by its hash.
+#[tokio::test]
+async fn a_dry_run_reads_one_block_by_its_hash() {
+    let node = FakeNode::start(|method| match method {
+        "eth_chainId" => json!({ "result": "0x2105" }),
+        "eth_getBlockByNumber" => json!({ "result": block() }),
+        "eth_getCode" => json!({ "result": "0x01" }),
+        "eth_call" => json!({ "result": "0x" }),
+        "eth_estimateGas" => json!({ "result": "0x64" }),
+        other => panic!("{other} was not expected"),
+    });
+
+    let chain = Node::connect(&node.url).await.unwrap();
+    let outcome = chain.dry_run(&redemption(), Address::repeat_byte(1)).await.unwrap();
+
+    assert!(matches!(outcome, Outcome::Allowed(preview) if preview.block.hash == HEAD));
+    for method in ["eth_getCode", "eth_call", "eth_estimateGas"] {
+        let requests = node.asked(method);
+        assert!(!requests.is_empty());
+        for request in requests {
+            assert!(request["params"].to_string().contains(&HEAD.to_string()), "{request}");
+        }
+    }
+}
+
+/// A revert that carries nothing is a refusal; an error that is no revert is a fault.
+#[tokio::test]
+async fn a_revert_without_data_is_an_answer_and_other_errors_are_not() {
+    let reverting = FakeNode::start(|method| match method {
+        "eth_chainId" => json!({ "result": "0x2105" }),
+        "eth_getBlockByNumber" => json!({ "result": block() }),
+        "eth_getCode" => json!({ "result": "0x01" }),
+        _ => json!({ "error": { "code": 3, "message": "execution reverted" } }),
+    });
+    let failing = FakeNode::start(|method| match method {
+        "eth_chainId" => json!({ "result": "0x2105" }),
+        "eth_getBlockByNumber" => json!({ "result": block() }),
+        "eth_getCode" => json!({ "result": "0x01" }),
+        _ => json!({ "error": { "code": -32000, "message": "state is pruned" } }),
+    });
+
+    let chain = Node::connect(&reverting.url).await.unwrap();
+    let refused = chain.dry_run(&redemption(), Address::ZERO).await.unwrap();
+    let chain = Node::connect(&failing.url).await.unwrap();
+    let fault = chain.dry_run(&redemption(), Address::ZERO).await;
+
+    assert!(matches!(refused, Outcome::Refused(denial) if denial.code == DenialCode::Reverted));
+    assert!(fault.is_err());
+}
+
+/// ATK-35: providers put keys into paths and queries.
+#[tokio::test]
+async fn no_error_on_the_way_quotes_the_urls_secrets() {
+    let url = "http://user:secret@127.0.0.1:1/v2/APIKEY?key=QUERY".parse().unwrap();
+
+    let error = Node::connect(&url).await.unwrap_err();
+
+    let mut words = format!("{error:?} {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        words.push_str(&format!(" {cause} {cause:?}"));
+        source = cause.source();
+    }
+    for secret in ["secret", "APIKEY", "QUERY"] {
+        assert!(!words.contains(secret), "{words}");
+    }
+    assert!(words.contains("127.0.0.1:1"), "{words}");
+}
