@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 /// @notice A Golem acts from its birth to its death, and at no other time.
-/// @dev Terms: uint64 start ‖ uint64 end, 16 bytes; twins `MortalityTimeWindow` in Rust and TS.
+/// @dev Terms: uint64 start ‖ uint64 end, 16 bytes; twin `MortalityTimeWindow` in Rust.
 ///      Both ends belong to the window. The time is an argument, so that every caller of the rule,
 ///      and its twins, judge by the same function.
 library MortalityTimeWindow {

@@ -55,22 +55,93 @@ fn the_architecture_numbers_twelve_invariants_and_fits_two_pages() -> Result<()>
 
 #[test]
 fn the_threat_model_has_a_row_for_every_rule_in_use() -> Result<()> {
-    let text = fs::read_to_string(root().join("docs/threat-model.md"))?.to_lowercase();
+    let text = fs::read_to_string(root().join("docs/threat-model.md"))?;
 
-    for word in [
-        "honest bug",
-        "leaked key",
-        "malicious host",
+    ensure!(
+        text.contains("| rule | honest bug | leaked key | malicious host |"),
+        "the table's head"
+    );
+    for rule in [
         "time window",
-        "redeemer",
-        "target",
-        "method",
-        "calldata",
-        "value",
-        "call",
-        "revo",
+        "redeemer pin",
+        "targets",
+        "methods",
+        "pinned calldata",
+        "native value",
+        "call count",
+        "allowance",
+        "revocation",
+        "fee ceiling",
+        "clearance",
     ] {
-        ensure!(text.contains(word), "{word}");
+        ensure!(text.lines().any(|line| line.starts_with(&format!("| {rule}"))), "{rule}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_stage_is_quiet_on_success_and_shows_its_log_on_failure() -> Result<()> {
+    let stage = |name: &str, script: &str| {
+        Command::new(root().join("tools/stage.sh"))
+            .args([name, "--", "sh", "-c", script])
+            .env_remove("CI")
+            .output()
+    };
+
+    let good = stage("test-good", "echo chatter")?;
+    let bad = stage("test-bad", "echo reason; exit 7")?;
+
+    let said = String::from_utf8(good.stdout)?;
+    ensure!(good.status.success(), "{said}");
+    ensure!(said.starts_with("ok   test-good") && said.trim_end().ends_with(" s"), "{said}");
+    ensure!(!said.contains("chatter"), "{said}");
+    let said = [bad.stdout, bad.stderr].concat();
+    let said = String::from_utf8(said)?;
+    ensure!(bad.status.code() == Some(7), "{said}");
+    ensure!(said.contains("FAIL test-bad") && said.contains("reason"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn stale_vectors_and_bad_formatting_are_noticed() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let copy = folder.path().join("testdata");
+    let copied = Command::new("cp").arg("-r").arg(root().join("testdata")).arg(&copy).status()?;
+    ensure!(copied.success(), "copy");
+    symlink(root().join("node_modules"), folder.path().join("node_modules"))?;
+    fs::copy(root().join("package.json"), folder.path().join("package.json"))?;
+    let check =
+        || Command::new("node").arg(copy.join("vectors/generate.mjs")).arg("--check").output();
+    ensure!(check()?.status.success(), "as committed");
+    for name in ["delegations.json", "stock-terms.json"] {
+        let path = copy.join("vectors").join(name);
+        let good = fs::read_to_string(&path)?;
+        fs::write(&path, good.replacen('1', "2", 1))?;
+        let stale = check()?;
+        ensure!(!stale.status.success(), "{name} was changed");
+        let said = String::from_utf8([stale.stdout, stale.stderr].concat())?;
+        ensure!(said.contains(name), "{said}");
+        fs::write(&path, good)?;
+    }
+
+    let untidy = folder.path().join("untidy.rs");
+    fs::write(&untidy, "fn  main( ) { }\n")?;
+    let formatted = Command::new("rustfmt")
+        .args(["--check", "--edition", "2024", "--config-path"])
+        .arg(root().join("rustfmt.toml"))
+        .arg(&untidy)
+        .output()?;
+    ensure!(!formatted.status.success(), "untidy code was taken");
+    Ok(())
+}
+
+#[test]
+fn make_up_and_make_demo_run_the_binary() -> Result<()> {
+    for verb in ["up", "demo"] {
+        let plan = Command::new("make").args(["-n", verb]).current_dir(root()).output()?;
+        let plan = String::from_utf8(plan.stdout)?;
+        let last = plan.lines().last().unwrap_or_default();
+        ensure!(last.ends_with(&format!("target/debug/bardo {verb}")), "{last}");
     }
     Ok(())
 }

@@ -35,6 +35,24 @@ struct Ledger {
     lines: Vec<Line>,
 }
 
+/// What the ledgers must hold, kept apart from them: a ledger cannot forget what it promised.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Required {
+    part: Vec<Part>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    /// The issue whose ledger is meant.
+    issue: u32,
+    /// Ids that the issue names.
+    ids: Vec<String>,
+    /// Statements of the issue, and so the least number of lines.
+    lines: usize,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -46,6 +64,9 @@ struct Line {
     #[serde(default)]
     commands: Vec<String>,
 }
+
+/// Name of the list beside the ledgers.
+const REQUIRED: &str = "required.toml";
 
 /// Everything that ran.
 struct Evidence {
@@ -121,12 +142,14 @@ pub(crate) fn run(root: &Path, out: &mut dyn Write) -> Result<bool> {
         .into_iter()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .filter(|path| path.file_name().is_some_and(|name| name != REQUIRED))
         .collect();
     files.sort();
 
     let evidence = Evidence::read(root)?;
     let mut problems = Vec::new();
     let mut said = Vec::new();
+    let mut ledgers = Vec::new();
     if files.is_empty() {
         problems.push("acceptance holds no ledger".to_owned());
     }
@@ -145,9 +168,18 @@ pub(crate) fn run(root: &Path, out: &mut dyn Write) -> Result<bool> {
                     ledger.lines.len(),
                     ledger.covers.len()
                 ));
+                ledgers.push(ledger);
             }
             Err(fault) => problems.push(format!("{name}: {}", fault.to_string().trim_end())),
         }
+    }
+    match fs::read_to_string(folder.join(REQUIRED)) {
+        Ok(text) => {
+            let required: Required =
+                toml::from_str(&text).with_context(|| format!("parse acceptance/{REQUIRED}"))?;
+            problems.extend(lacks(&required, &ledgers));
+        }
+        Err(_) => problems.push(format!("acceptance/{REQUIRED} cannot be read")),
     }
     let fine = crate::verdict(&problems, out)?;
     if fine {
@@ -156,6 +188,34 @@ pub(crate) fn run(root: &Path, out: &mut dyn Write) -> Result<bool> {
         }
     }
     Ok(fine)
+}
+
+/// What is required and stands in no ledger.
+fn lacks(required: &Required, ledgers: &[Ledger]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for part in &required.part {
+        let issue = part.issue;
+        let Some(ledger) = ledgers.iter().find(|ledger| ledger.issue == issue) else {
+            problems.push(format!("issue {issue} has no ledger"));
+            continue;
+        };
+        for id in part.ids.iter().filter(|id| !ledger.covers.contains(id)) {
+            problems.push(format!("issue {issue}: id {id} is required and not covered"));
+        }
+        if ledger.lines.len() < part.lines {
+            problems.push(format!(
+                "issue {issue}: {} lines, {} are required",
+                ledger.lines.len(),
+                part.lines
+            ));
+        }
+    }
+    for ledger in ledgers {
+        if !required.part.iter().any(|part| part.issue == ledger.issue) {
+            problems.push(format!("issue {} stands not in {REQUIRED}", ledger.issue));
+        }
+    }
+    problems
 }
 
 fn judge(ledger: &Ledger, evidence: &Evidence) -> Vec<String> {
@@ -221,6 +281,25 @@ mod tests {
     #[test]
     fn a_ledger_whose_rows_all_ran_passes() {
         assert_eq!(problems(GOOD, &evidence()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_ledger_that_forgets_a_required_id_or_line_fails() {
+        let ledger: Ledger = toml::from_str(GOOD).unwrap();
+        let required = |text: &str| toml::from_str::<Required>(text).unwrap();
+        let good = required("[[part]]\nissue = 2\nids = [\"C1\"]\nlines = 2");
+        let id = required("[[part]]\nissue = 2\nids = [\"X5\"]\nlines = 2");
+        let lines = required("[[part]]\nissue = 2\nids = []\nlines = 3");
+        let other = required("[[part]]\nissue = 3\nids = []\nlines = 0");
+        let ledgers = [ledger];
+
+        assert_eq!(lacks(&good, &ledgers), Vec::<String>::new());
+        assert_eq!(lacks(&id, &ledgers), ["issue 2: id X5 is required and not covered"]);
+        assert_eq!(lacks(&lines, &ledgers), ["issue 2: 2 lines, 3 are required"]);
+        assert_eq!(
+            lacks(&other, &ledgers),
+            ["issue 3 has no ledger", "issue 2 stands not in required.toml"]
+        );
     }
 
     #[test]
@@ -338,7 +417,7 @@ mod tests {
         let mut out = Vec::new();
 
         assert!(!run(&root, &mut out).unwrap());
-        assert_eq!(String::from_utf8(out).unwrap(), "error: acceptance holds no ledger\n");
+        assert_eq!(String::from_utf8(out).unwrap(), "error: acceptance holds no ledger\nerror: acceptance/required.toml cannot be read\n");
         fs::remove_dir_all(root).unwrap();
     }
 }

@@ -71,7 +71,13 @@ pub(crate) fn run(root: &Path, action: Action, out: &mut dyn Write) -> Result<bo
         Action::Check => {
             let mut problems = Vec::new();
             for name in Name::value_variants() {
-                problems.extend(check(root, *name)?);
+                let stale = check(root, *name)?;
+                let fresh = stale.is_none();
+                problems.extend(stale);
+                // What is missing or stale has been said; what is fresh must also be worth something.
+                if fresh {
+                    problems.extend(hollow(root, *name)?);
+                }
             }
             crate::verdict(&problems, out)
         }
@@ -130,6 +136,98 @@ fn check(root: &Path, name: Name) -> Result<Option<String>> {
     Ok(Some(format!("{file} is stale: {}; {mend}", changes.join(", "))))
 }
 
+/// Least seconds of a run that counts.
+const SECONDS: u64 = 60;
+
+impl Name {
+    /// What a run depends on at least, whatever the record says of itself.
+    const fn demands(self) -> &'static [&'static str] {
+        match self {
+            Self::Fuzz => &["crates/delegation/src", "fuzz"],
+            Self::Mutants => &["tests/mutants"],
+            Self::Soak => &[
+                "contracts/artifacts",
+                "crates/chain/src",
+                "crates/custody/src",
+                "tests/e2e/soak.rs",
+            ],
+        }
+    }
+}
+
+/// Why a fresh record shows nothing, if it does not: sources left out, too short, or without substance.
+fn hollow(root: &Path, name: Name) -> Result<Option<String>> {
+    let file = format!("{FOLDER}/{}.json", name.as_str());
+    let text = fs::read_to_string(root.join(&file)).with_context(|| format!("read {file}"))?;
+    let recorded: Value = serde_json::from_str(&text).with_context(|| format!("parse {file}"))?;
+    let paths: Vec<&str> = recorded
+        .pointer("/sources/paths")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let under = |demand: &str| {
+        paths.iter().any(|path| {
+            demand == *path || demand.starts_with(&format!("{path}/")) || path.starts_with(demand)
+        })
+    };
+    if let Some(missing) = name.demands().iter().find(|demand| !under(demand)) {
+        return Ok(Some(format!("{file} does not depend on {missing}")));
+    }
+    let number = |value: &Value, field: &str| value[field].as_u64().unwrap_or_default();
+    let list =
+        |field: &str| recorded.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+    let found = match name {
+        Name::Fuzz => {
+            let rows = list("targets");
+            let shown = |target: &str| {
+                rows.iter().any(|row| {
+                    row["target"] == target
+                        && number(row, "seconds") >= SECONDS
+                        && number(row, "execs") > 1_000
+                        && row["crashes"] == 0
+                })
+            };
+            names(root, "fuzz/fuzz_targets", ".rs")?.into_iter().find(|target| !shown(target)).map(
+                |target| format!("target {target} was not run for {SECONDS} s without a crash"),
+            )
+        }
+        Name::Mutants => {
+            let rows = list("mutants");
+            // Only a run in which every mutant was noticed is recorded at all.
+            let killed = |patch: &str| {
+                rows.iter().any(|row| {
+                    row["patch"] == format!("{patch}.patch")
+                        && row["noticed_by"].as_array().is_some_and(|tests| !tests.is_empty())
+                })
+            };
+            names(root, "tests/mutants", ".patch")?
+                .into_iter()
+                .find(|patch| !killed(patch))
+                .map(|patch| format!("mutant {patch} was not killed"))
+        }
+        Name::Soak => {
+            let enough = number(&recorded, "seconds") >= SECONDS
+                && number(&recorded, "allowed") > 0
+                && number(&recorded, "refused") > 0;
+            (!enough).then(|| format!("it did not run for {SECONDS} s with both answers"))
+        }
+    };
+    Ok(found.map(|why| format!("{file} shows nothing: {why}")))
+}
+
+/// Names of the files with an ending, without it.
+fn names(root: &Path, folder: &str, ending: &str) -> Result<Vec<String>> {
+    let mut names: Vec<String> = fs::read_dir(root.join(folder))
+        .with_context(|| format!("list {folder}"))?
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(ending).map(str::to_owned))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
 fn changes(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Vec<String> {
     let mut changes = Vec::new();
     for (name, hash) in new {
@@ -167,9 +265,67 @@ mod tests {
     }
 
     fn said(root: &Path) -> (bool, String) {
-        let mut out = Vec::new();
-        let fine = run(root, Action::Check, &mut out).unwrap();
-        (fine, String::from_utf8(out).unwrap())
+        let problems: Vec<String> =
+            ALL.into_iter().filter_map(|name| check(root, name).unwrap()).collect();
+        (problems.is_empty(), problems.join("\n"))
+    }
+
+    /// A record of `result` that depends on what is demanded, or on one file beside it.
+    fn judged(folder: &str, name: Name, result: &str, whole: bool) -> Option<String> {
+        let root = scratch(folder);
+        for file in [
+            "crates/delegation/src/a.rs",
+            "crates/chain/src/a.rs",
+            "crates/custody/src/a.rs",
+            "contracts/artifacts/a.json",
+            "tests/e2e/soak.rs",
+            "tests/mutants/one.patch",
+            "fuzz/fuzz_targets/terms.rs",
+            "README.md",
+        ] {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "text").unwrap();
+        }
+        let demands = name.demands().iter().map(|path| (*path).to_owned()).collect();
+        let paths: Vec<String> = if whole { demands } else { vec!["README.md".to_owned()] };
+        record(&root, name, &paths, result).unwrap();
+        let found = hollow(&root, name).unwrap();
+        fs::remove_dir_all(root).unwrap();
+        found
+    }
+
+    #[test]
+    fn a_record_that_leaves_its_sources_out_shows_nothing() {
+        let soak = r#"{"ok":true,"seconds":60,"allowed":1,"refused":1}"#;
+
+        assert_eq!(judged("longrun-whole", Name::Soak, soak, true), None);
+        let found = judged("longrun-partly", Name::Soak, soak, false).unwrap();
+        assert!(found.contains("does not depend on"), "{found}");
+    }
+
+    #[test]
+    fn a_run_too_short_or_without_substance_shows_nothing() {
+        for (name, good, hollow) in [
+            (
+                Name::Soak,
+                r#"{"ok":true,"seconds":60,"allowed":1,"refused":1}"#,
+                r#"{"ok":true,"seconds":59,"allowed":1,"refused":1}"#,
+            ),
+            (
+                Name::Fuzz,
+                r#"{"ok":true,"targets":[{"target":"terms","seconds":60,"execs":5000,"crashes":0}]}"#,
+                r#"{"ok":true,"targets":[]}"#,
+            ),
+            (
+                Name::Mutants,
+                r#"{"ok":true,"mutants":[{"patch":"one.patch","noticed_by":["forge A::b"]}]}"#,
+                r#"{"ok":true,"mutants":[]}"#,
+            ),
+        ] {
+            assert_eq!(judged("longrun-good", name, good, true), None, "{name:?}");
+            assert!(judged("longrun-hollow", name, hollow, true).is_some(), "{name:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The binary as a person meets it: its words, its exit status, its processes.
 
+#![expect(clippy::indexing_slicing, reason = "helpers of tests may fail loudly")]
+
 mod command;
 mod delegation;
 mod demo;

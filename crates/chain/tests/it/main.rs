@@ -1,6 +1,10 @@
 //! What people are told: revert data in, a sentence with a code out.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail loudly"
+)]
 
 use alloy::{
     primitives::{Address, Bytes, U256},

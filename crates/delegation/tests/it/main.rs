@@ -1,6 +1,11 @@
 //! Tests of the crate from outside: against MetaMask's packages, against hostile bytes, and by property.
 
-#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests fail like tests"
+)]
 
 mod context;
 mod fixtures;
