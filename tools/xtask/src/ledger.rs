@@ -417,7 +417,10 @@ mod tests {
         let mut out = Vec::new();
 
         assert!(!run(&root, &mut out).unwrap());
-        assert_eq!(String::from_utf8(out).unwrap(), "error: acceptance holds no ledger\nerror: acceptance/required.toml cannot be read\n");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "error: acceptance holds no ledger\nerror: acceptance/required.toml cannot be read\n"
+        );
         fs::remove_dir_all(root).unwrap();
     }
 }
