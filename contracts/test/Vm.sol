@@ -10,6 +10,8 @@ interface Vm {
     function deal(address account, uint256 balance) external;
     function loadAllocs(string calldata path) external;
     function setEvmVersion(string calldata name) external;
+    function snapshotState() external returns (uint256 id);
+    function revertToState(uint256 id) external returns (bool);
 
     // Who acts
     function addr(uint256 key) external pure returns (address);
@@ -33,6 +35,9 @@ interface Vm {
     function assertEq(int256 left, int256 right, string calldata reason) external pure;
     function assertEq(address left, address right, string calldata reason) external pure;
     function assertEq(bytes32 left, bytes32 right, string calldata reason) external pure;
+    function assertEq(bytes calldata left, bytes calldata right, string calldata reason)
+        external
+        pure;
     function assertEq(string calldata left, string calldata right, string calldata reason)
         external
         pure;
@@ -44,6 +49,10 @@ interface Vm {
         external
         pure
         returns (string memory);
+    function parseJsonAddress(string calldata json, string calldata path)
+        external
+        pure
+        returns (address);
     function parseJsonUint(string calldata json, string calldata path)
         external
         pure
@@ -52,5 +61,10 @@ interface Vm {
         external
         pure
         returns (bytes memory);
+    function parseJsonTypeArray(
+        string calldata json,
+        string calldata path,
+        string calldata typeDescription
+    ) external pure returns (bytes memory);
     function toString(uint256 value) external pure returns (string memory);
 }

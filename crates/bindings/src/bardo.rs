@@ -7,12 +7,18 @@ mod artifact {
 
     alloy_sol_types::sol!(
         #[derive(Debug)]
+        GolemRegistry,
+        "../../contracts/artifacts/GolemRegistry.json"
+    );
+
+    alloy_sol_types::sol!(
+        #[derive(Debug)]
         MortalityTimeWindowEnforcer,
         "../../contracts/artifacts/MortalityTimeWindowEnforcer.json"
     );
 }
 
-pub use artifact::MortalityTimeWindowEnforcer;
+pub use artifact::{GolemRegistry, MortalityTimeWindowEnforcer};
 
 /// Salt of every Bardo deployment: with fixed bytecode it fixes the address on every chain.
 const SALT: &[u8] = b"bardo.deploy.v1";
@@ -34,11 +40,14 @@ pub struct Deployable {
 }
 
 static DEPLOYABLES: LazyLock<Vec<Deployable>> = LazyLock::new(|| {
-    vec![deployable(
-        "MortalityTimeWindowEnforcer",
-        &MortalityTimeWindowEnforcer::BYTECODE,
-        &MortalityTimeWindowEnforcer::DEPLOYED_BYTECODE,
-    )]
+    vec![
+        deployable("GolemRegistry", &GolemRegistry::BYTECODE, &GolemRegistry::DEPLOYED_BYTECODE),
+        deployable(
+            "MortalityTimeWindowEnforcer",
+            &MortalityTimeWindowEnforcer::BYTECODE,
+            &MortalityTimeWindowEnforcer::DEPLOYED_BYTECODE,
+        ),
+    ]
 });
 
 fn deployable(name: &'static str, init_code: &Bytes, runtime_code: &Bytes) -> Deployable {

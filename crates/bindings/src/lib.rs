@@ -7,7 +7,7 @@ pub mod enforcers;
 pub mod framework;
 
 pub use bardo::{
-    Deployable, MortalityTimeWindowEnforcer, create2_address, deployables, deterministic_call,
-    mortality_time_window_enforcer,
+    Deployable, GolemRegistry, MortalityTimeWindowEnforcer, create2_address, deployables,
+    deterministic_call, mortality_time_window_enforcer,
 };
 pub use chains::{ChainError, ChainSpec, chains};

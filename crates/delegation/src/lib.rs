@@ -5,9 +5,11 @@ mod abi;
 mod context;
 mod delegation;
 mod signing;
+mod spend_window;
 pub mod terms;
 
 pub use context::{ContextError, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext};
 pub use delegation::{ANY_DELEGATE, Caveat, Delegation, DelegationHash, ROOT_AUTHORITY};
 pub use signing::{SIGNATURE_LEN, SignatureError, SigningDomain};
+pub use spend_window::{SpendRefusal, SpendTerms, SpendWindow};
 pub use terms::TermsError;

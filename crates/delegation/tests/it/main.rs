@@ -14,4 +14,5 @@ mod fuzzing;
 mod json;
 mod properties;
 mod signatures;
+mod spend_window;
 mod vectors;
