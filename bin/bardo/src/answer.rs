@@ -1,3 +1,4 @@
+use golem_chain::printable;
 use serde_json::{Value, json};
 use std::{
     io::{self, Write, stderr, stdout},
@@ -76,7 +77,11 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
                 Failure::Fault(error) => (3, error),
             };
             // Causes, outermost first; each message leaves its source to the next.
-            let words = error.chain().map(ToString::to_string).collect::<Vec<_>>().join(": ");
+            let words = error
+                .chain()
+                .map(|cause| printable(&cause.to_string()))
+                .collect::<Vec<_>>()
+                .join(": ");
             if json {
                 let _ = say(&json!({ "error": words }).to_string());
             }

@@ -171,7 +171,7 @@ pub(crate) struct VerifyArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
     /// The chain's JSON-RPC endpoint
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub(crate) rpc: Url,
     /// Signed delegations as JSON, leaf first, or a permission context in hex; `-` is standard input
     #[arg(long, value_name = "FILE")]
@@ -216,7 +216,7 @@ pub(crate) struct RedeemArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DeployArgs {
     /// The chain's JSON-RPC endpoint
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub(crate) rpc: Url,
     /// Only compare what is there; send nothing
     #[arg(long, conflicts_with_all = ["key_file", "keystore"])]
@@ -224,7 +224,20 @@ pub(crate) struct DeployArgs {
     /// The deployer's key
     #[command(flatten)]
     pub(crate) key: KeyArgs,
+    /// Most each transaction may cost, in wei [default: 0.05 ether]
+    #[arg(long, value_name = "WEI")]
+    pub(crate) fee_ceiling: Option<U256>,
     /// Seconds to wait for a transaction to be mined
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub(crate) timeout: u64,
+}
+
+/// An endpoint that JSON-RPC over HTTP can be spoken to.
+fn endpoint(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|error: url::ParseError| error.to_string())?;
+    if matches!(url.scheme(), "http" | "https") {
+        Ok(url)
+    } else {
+        Err(format!("{} is not http or https", url.scheme()))
+    }
 }

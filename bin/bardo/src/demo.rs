@@ -285,7 +285,7 @@ impl<'a> Play<'a> {
             ("a swap that pays the thief", &to_thief, "CAV-CALLDATA"),
             ("a swap the other way round", &other_pair, "CAV-CALLDATA"),
             (
-                "a swap in a pool of the thief's own, in an unused fee tier",
+                "a swap in another fee tier, where a thief could open a pool of his own",
                 &other_pool,
                 "CAV-CALLDATA",
             ),

@@ -1,19 +1,17 @@
-use crate::{ChainFault, Node, node::rpc};
+use crate::{
+    Node, OwnerError,
+    outbox::{OWNER_FEE_CEILING, Outgoing, send},
+};
 use alloy::{
-    eips::eip7702::SignedAuthorization,
-    network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256, keccak256},
-    providers::Provider,
-    rpc::types::{TransactionReceipt, TransactionRequest},
+    rpc::types::TransactionReceipt,
     sol_types::{SolCall, SolValue},
 };
 use bardo_bindings::framework::{
     DELEGATION_MANAGER, DeleGator, DelegationManager, HYBRID_IMPL, HybridDeleGator, MODE_BATCH,
     SIMPLE_FACTORY, STATELESS_7702_IMPL, SimpleFactory,
 };
-use golem_custody::{
-    CustodyError, Execution, OwnerSigner, Redemption, TransactionPlan, encode_batch,
-};
+use golem_custody::{Execution, OwnerSigner, Redemption, encode_batch};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain};
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +104,7 @@ impl Account {
         owner: &OwnerSigner,
         calls: &[Execution],
     ) -> Result<Vec<TransactionReceipt>, OwnerError> {
+        let ceiling = OWNER_FEE_CEILING;
         let fresh = self.requires_creation(node).await?;
         let mut receipts = Vec::new();
         match self.kind {
@@ -118,7 +117,14 @@ impl Account {
                     executionCalldata: encode_batch(calls),
                 }
                 .abi_encode();
-                receipts.push(send(node, owner, plan, self.owner, data.into(), upgrade).await?);
+                receipts.push(
+                    send(
+                        node,
+                        owner,
+                        Outgoing { plan, to: self.owner, data: data.into(), upgrade, ceiling },
+                    )
+                    .await?,
+                );
                 // A void authorization fails silently, and a call to an account without code succeeds.
                 if self.requires_creation(node).await? {
                     return Err(OwnerError::NotUpgraded { account: self.address });
@@ -128,12 +134,32 @@ impl Account {
                 if fresh && let Some(create) = &self.factory_call {
                     let plan = node.plan(self.owner).await?;
                     let create = create.clone();
-                    receipts.push(send(node, owner, plan, SIMPLE_FACTORY, create, None).await?);
+                    receipts.push(
+                        send(
+                            node,
+                            owner,
+                            Outgoing {
+                                plan,
+                                to: SIMPLE_FACTORY,
+                                data: create,
+                                upgrade: None,
+                                ceiling,
+                            },
+                        )
+                        .await?,
+                    );
                 }
                 let context = self.own_context(node.chain_id(), owner)?;
                 let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
                 let plan = node.plan(self.owner).await?;
-                receipts.push(send(node, owner, plan, DELEGATION_MANAGER, data, None).await?);
+                receipts.push(
+                    send(
+                        node,
+                        owner,
+                        Outgoing { plan, to: DELEGATION_MANAGER, data, upgrade: None, ceiling },
+                    )
+                    .await?,
+                );
             }
         }
         Ok(receipts)
@@ -141,7 +167,7 @@ impl Account {
 
     /// Whether the account has no code yet. Code that is not the framework's is refused: an EOA
     /// upgraded to something else obeys something else (ATK-32). A Hybrid account's address is
-    /// derived from its code, so whatever stands there is it.
+    /// derived from its first code, and only its owner can change that.
     async fn requires_creation(&self, node: &Node) -> Result<bool, OwnerError> {
         let code = node.code(self.address).await?;
         if code.is_empty() {
@@ -202,77 +228,4 @@ impl Account {
 #[must_use]
 pub fn revocation(grant: &Delegation) -> Bytes {
     [DelegationManager::disableDelegationCall::SELECTOR.as_slice(), &grant.encode()].concat().into()
-}
-
-/// What an owner asked for was not done.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OwnerError {
-    /// The chain could not be asked.
-    #[error(transparent)]
-    Chain(#[from] ChainFault),
-    /// The key did not sign.
-    #[error(transparent)]
-    Custody(#[from] CustodyError),
-    /// The chain of delegations is broken.
-    #[error("the owner's own delegation is not a permission context")]
-    Context {
-        /// Why.
-        source: golem_delegation::ContextError,
-    },
-    /// The EOA obeys other code than the framework's.
-    #[error("account {account} runs code that is not the framework's; nothing was sent")]
-    UnknownCode {
-        /// The account.
-        account: Address,
-    },
-    /// The upgrade was sent and did not take effect.
-    #[error("account {account} was not upgraded: its nonce had moved; nothing else was done")]
-    NotUpgraded {
-        /// The account.
-        account: Address,
-    },
-    /// The transaction would fail, so it was not sent.
-    #[error("the owner's transaction to {to} would fail; nothing was sent")]
-    WouldFail {
-        /// Whom it calls.
-        to: Address,
-        /// Why.
-        source: ChainFault,
-    },
-    /// The transaction was mined and failed.
-    #[error("the owner's transaction {hash} failed on chain")]
-    Failed {
-        /// The transaction.
-        hash: B256,
-    },
-}
-
-async fn send(
-    node: &Node,
-    owner: &OwnerSigner,
-    plan: TransactionPlan,
-    to: Address,
-    data: Bytes,
-    upgrade: Option<SignedAuthorization>,
-) -> Result<TransactionReceipt, OwnerError> {
-    let mut request = TransactionRequest::default()
-        .with_from(owner.address())
-        .with_to(to)
-        .with_input(data.clone());
-    request.authorization_list = upgrade.clone().map(|signed| vec![signed]);
-    let gas = node
-        .provider()
-        .estimate_gas(request)
-        .await
-        .map_err(rpc("an estimate of the owner's transaction"))
-        .map_err(|source| OwnerError::WouldFail { to, source })?;
-    let limit = gas.saturating_add(gas / 5);
-    let signed = owner.transaction(&plan, to, U256::ZERO, data, limit, upgrade)?;
-    let receipt = node.send(&signed).await?;
-    if receipt.status() {
-        Ok(receipt)
-    } else {
-        Err(OwnerError::Failed { hash: receipt.transaction_hash })
-    }
 }

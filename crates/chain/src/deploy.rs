@@ -1,15 +1,13 @@
-use crate::{ChainFault, Node, node::rpc};
-use alloy::{
-    network::TransactionBuilder,
-    primitives::{Address, B256, U256},
-    providers::Provider,
-    rpc::types::TransactionRequest,
+use crate::{
+    ChainFault, Node, OwnerError,
+    outbox::{Outgoing, send},
 };
+use alloy::primitives::{Address, B256, U256};
 use bardo_bindings::{
     Deployable, deterministic_call,
     framework::{DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER},
 };
-use golem_custody::{CustodyError, OwnerSigner};
+use golem_custody::OwnerSigner;
 use serde::Serialize;
 
 /// Why a deployment stopped. What was deployed before stays; running it again goes on there.
@@ -19,9 +17,9 @@ pub enum DeployError {
     /// The chain could not be asked.
     #[error(transparent)]
     Chain(#[from] ChainFault),
-    /// The key did not sign.
+    /// The transaction was not sent, or failed.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    Owner(#[from] OwnerError),
     /// The address holds something else.
     #[error("code at {address} is not {name}: expected hash {expected}, found {found}")]
     Mismatch {
@@ -88,11 +86,12 @@ pub async fn inspect(node: &Node, contract: &Deployable) -> Result<Presence, Dep
     })
 }
 
-/// Puts one contract where it belongs, unless it is there already.
+/// Puts one contract where it belongs, unless it is there already, for at most `ceiling` wei.
 pub async fn deploy(
     node: &Node,
     signer: &OwnerSigner,
     contract: &Deployable,
+    ceiling: U256,
 ) -> Result<Deployed, DeployError> {
     let done = |created, transaction, gas_used| Deployed {
         name: contract.name,
@@ -107,24 +106,10 @@ pub async fn deploy(
     node.require("deterministic deployer", DETERMINISTIC_DEPLOYER).await?;
     node.require("DelegationManager", DELEGATION_MANAGER).await?;
 
-    let data = deterministic_call(contract.salt, &contract.init_code);
-    let request = TransactionRequest::default()
-        .with_from(signer.address())
-        .with_to(DETERMINISTIC_DEPLOYER)
-        .with_input(data.clone());
-    let gas = node
-        .provider()
-        .estimate_gas(request)
-        .await
-        .map_err(rpc("an estimate of the deployment"))?;
     let plan = node.plan(signer.address()).await?;
-    let limit = gas.saturating_add(gas / 5);
-    let signed =
-        signer.transaction(&plan, DETERMINISTIC_DEPLOYER, U256::ZERO, data, limit, None)?;
-    let receipt = node.send(&signed).await?;
-    if !receipt.status() {
-        return Err(DeployError::Failed { name: contract.name, hash: receipt.transaction_hash });
-    }
+    let data = deterministic_call(contract.salt, &contract.init_code);
+    let outgoing = Outgoing { plan, to: DETERMINISTIC_DEPLOYER, data, upgrade: None, ceiling };
+    let receipt = send(node, signer, outgoing).await?;
     // Believe the code, not the receipt: the deployer answers success for a failed creation.
     match inspect(node, contract).await? {
         Presence::Verified => Ok(done(true, Some(receipt.transaction_hash), receipt.gas_used)),

@@ -5,13 +5,13 @@ mod deploy;
 mod dry_run;
 pub mod local;
 mod node;
+mod outbox;
 mod refusal;
 mod swap_grant;
 
-pub use account::{
-    Account, AccountKind, OwnerCall, OwnerError, hybrid_account, proxy_account, revocation,
-};
+pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use node::{ChainFault, Node};
-pub use refusal::explain_revert;
+pub use outbox::{OWNER_FEE_CEILING, OwnerError};
+pub use refusal::{explain_revert, printable};
 pub use swap_grant::SwapGrant;

@@ -144,8 +144,7 @@ impl LocalFiles {
     /// A native program of the Foundry suite, as its npm package ships it.
     #[must_use]
     pub fn foundry(&self, tool: &str) -> PathBuf {
-        let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
-        self.root.join(format!("node_modules/@foundry-rs/{tool}-linux-{arch}/bin/{tool}"))
+        self.root.join(format!("node_modules/@foundry-rs/{tool}-linux-amd64/bin/{tool}"))
     }
 }
 

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 #[non_exhaustive]
 pub enum ChainFault {
     /// The node did not answer.
-    #[error("node at {url} does not answer; check the URL and that the node runs")]
+    #[error("node at {url} does not answer as one; check the URL and that the node runs")]
     Unreachable {
         /// Where, without credentials.
         url: String,
@@ -72,6 +72,14 @@ pub enum ChainFault {
     /// A block the node named cannot be read from it.
     #[error("node has no newest block")]
     NoHead,
+    /// A transaction was sent, and the node did not say what it made of it.
+    #[error("transaction {hash} was sent but not answered; look it up before sending again")]
+    Unanswered {
+        /// The transaction.
+        hash: B256,
+        /// Why.
+        source: Box<RpcError<TransportErrorKind>>,
+    },
     /// A sent transaction was not seen in a block in time; it may still land.
     #[error(
         "transaction {hash} was sent but is not in a block yet; look it up before sending again"
@@ -95,8 +103,15 @@ pub struct Node {
 impl Node {
     /// Connects over HTTP and asks for the chain id.
     pub async fn connect(url: &Url) -> Result<Self, ChainFault> {
+        Self::connect_within(url, ANSWER).await
+    }
+
+    /// The same, giving the node `answer` for each of its answers. Redirects are not followed: what
+    /// is signed goes to the node that was named.
+    pub async fn connect_within(url: &Url, answer: Duration) -> Result<Self, ChainFault> {
         let client = Client::builder()
-            .timeout(ANSWER)
+            .timeout(answer)
+            .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|source| ChainFault::Client { source: source.without_url() })?;
         let provider = ProviderBuilder::new()
@@ -201,7 +216,13 @@ impl Node {
         self.provider
             .send_raw_transaction(&tx.raw)
             .await
-            .map_err(rpc("a signed transaction"))?
+            .map_err(|source| match source {
+                // The node answered, and the answer was no.
+                RpcError::ErrorResp(_) => rpc("a signed transaction")(source),
+                other => {
+                    ChainFault::Unanswered { hash: tx.hash, source: without_url(other).into() }
+                }
+            })?
             .with_timeout(Some(self.patience))
             .get_receipt()
             .await
@@ -233,8 +254,8 @@ pub(crate) fn rpc(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind
     move |source| ChainFault::Rpc { what, source: without_url(source).into() }
 }
 
-/// Providers put keys into paths and queries, and the HTTP library quotes them in its errors
-/// (ATK-35).
+/// Providers put keys into paths and queries; the HTTP library quotes them in its errors, and a
+/// server may echo them in its body (ATK-35). The status stays, the text goes.
 fn without_url(error: RpcError<TransportErrorKind>) -> RpcError<TransportErrorKind> {
     match error {
         RpcError::Transport(TransportErrorKind::Custom(cause)) => {
@@ -243,6 +264,10 @@ fn without_url(error: RpcError<TransportErrorKind>) -> RpcError<TransportErrorKi
                 Err(other) => RpcError::Transport(TransportErrorKind::Custom(other)),
             }
         }
+        RpcError::Transport(TransportErrorKind::HttpError(http)) => {
+            TransportErrorKind::http_error(http.status, String::new())
+        }
+        RpcError::DeserError { err, .. } => RpcError::DeserError { err, text: String::new() },
         other => other,
     }
 }

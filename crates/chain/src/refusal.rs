@@ -35,10 +35,14 @@ pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
         return window(&error);
     }
     if let Ok(revert) = Revert::abi_decode(data) {
-        return stock(&revert.reason, context)
-            .unwrap_or_else(|| Denial::new(DenialCode::Reverted, target_words(&revert.reason)));
+        let reason = printable(&revert.reason);
+        return stock(&reason, context)
+            .unwrap_or_else(|| Denial::new(DenialCode::Reverted, target_words(&reason)));
     }
-    Denial::new(DenialCode::Reverted, format!("the call failed at its target with data {data}"))
+    Denial::new(
+        DenialCode::Reverted,
+        format!("the call failed at its target with data {}", printable(&data.to_string())),
+    )
 }
 
 fn manager(error: &ManagerError) -> Denial {
@@ -198,6 +202,27 @@ fn each(bounds: &[&Bytes], show: impl Fn(&[u8]) -> Result<String, TermsError>) -
         .map(|terms| show(terms).unwrap_or_else(|error| error.to_string()))
         .collect::<Vec<_>>()
         .join(" or ")
+}
+
+/// Longest text of somebody else that is shown.
+const MAX_WORDS: usize = 300;
+
+/// Text of somebody else, as it may stand on a terminal: nothing in it can move the cursor, hide
+/// itself or fill the screen.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let mut shown: String = text
+        .chars()
+        .take(MAX_WORDS)
+        .flat_map(|letter| {
+            let plain = !letter.is_control() && !matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            if plain { vec![letter] } else { letter.escape_default().collect() }
+        })
+        .collect();
+    if text.chars().nth(MAX_WORDS).is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 fn target_words(reason: &str) -> String {

@@ -125,7 +125,8 @@ pub async fn build(root: &Path, mut progress: impl FnMut(&str)) -> Result<bool> 
     progress("state");
     chain.finish();
 
-    let state = fs::read(&dump).context("anvil wrote no state")?;
+    let state = canonical(&fs::read(&dump).context("anvil wrote no state")?)?;
+    fs::write(&dump, &state)?;
     fs::write(staging.join("allocs.json"), allocs(&state)?)?;
     fs::write(staging.join("book.json"), serde_json::to_vec_pretty(&book)?)?;
     fs::write(staging.join("stamp"), format!("{inputs}\n{}\n", outputs(&staging)?))?;
@@ -436,6 +437,19 @@ fn link(code: &str, library: Address) -> Result<Bytes> {
         None => code.to_owned(),
     };
     linked.parse().context("not hex")
+}
+
+/// The same state in one order: anvil writes blocks and transactions as its hash tables have them.
+fn canonical(state: &[u8]) -> Result<Vec<u8>> {
+    let mut state: serde_json::Value =
+        serde_json::from_slice(state).context("anvil's state does not parse")?;
+    for list in ["blocks", "transactions"] {
+        let entries = state.get_mut(list).and_then(|list| list.as_array_mut());
+        entries
+            .with_context(|| format!("anvil's state has no {list}"))?
+            .sort_by_cached_key(ToString::to_string);
+    }
+    Ok(serde_json::to_vec(&state)?)
 }
 
 /// The state's accounts as a genesis file, which forge's `vm.loadAllocs` reads.

@@ -121,7 +121,10 @@ async fn named_gas_figures_are_the_committed_ones() -> Result<()> {
     meter.record("revocation by a 7702 owner", stop.from, stop.to, stop.data).await?;
     let stop = hybrid.account.revocation(chain_id, &hybrid.signer, &in_vault)?;
     meter.record("revocation by a Hybrid owner", stop.from, stop.to, stop.data).await?;
-    let ours = deployables().first().context("nothing to deploy")?;
+    let ours = deployables()
+        .iter()
+        .find(|contract| contract.name == "MortalityTimeWindowEnforcer")
+        .context("nothing to deploy")?;
     // Another salt: the contract itself is on the chain already.
     let create = bardo_bindings::deterministic_call(B256::repeat_byte(1), &ours.init_code);
     meter

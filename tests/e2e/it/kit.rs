@@ -47,10 +47,46 @@ async fn delegation(kind: &str) -> Result<()> {
     Ok(())
 }
 
+/// Addresses on which somebody listens at `port`, as the kernel writes them.
+fn listens_on(port: u16) -> Result<Vec<String>> {
+    const LISTEN: &str = "0A";
+    let suffix = format!(":{port:04X}");
+    let mut found = Vec::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        for row in std::fs::read_to_string(table)?.lines().skip(1) {
+            let mut columns = row.split_whitespace().skip(1);
+            let (local, _, state) = (columns.next(), columns.next(), columns.next());
+            if state == Some(LISTEN)
+                && let Some(address) = local.and_then(|local| local.strip_suffix(&suffix))
+            {
+                found.push(address.to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[tokio::test]
+async fn chain_and_bundler_listen_on_loopback_alone() -> Result<()> {
+    let stage = Stage::open().await?;
+    let bundler = stage.bundler()?;
+
+    for url in [stage.chain().url(), bundler.url()] {
+        let port = url.port().context("no port")?;
+        assert_eq!(listens_on(port)?, ["0100007F"], "{url}");
+    }
+    Ok(())
+}
+
 async fn user_operation(kind: &str) -> Result<()> {
     let stage = Stage::open().await?;
     let bundler = stage.bundler()?;
-    ensure!(bundler.url().host_str() == Some("127.0.0.1"), "bundler left the loopback");
+    let port = bundler.url().port().context("no port")?;
+    ensure!(
+        listens_on(port)? == ["0100007F"],
+        "bundler left the loopback: {:?}",
+        listens_on(port)?
+    );
     let found = kit("user-operation.mjs", &[kind], &stage, Some(&bundler))?;
     eprintln!("{found}");
     Ok(())

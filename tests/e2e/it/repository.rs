@@ -95,6 +95,15 @@ fn a_stage_is_quiet_on_success_and_shows_its_log_on_failure() -> Result<()> {
     ensure!(good.status.success(), "{said}");
     ensure!(said.starts_with("ok   test-good") && said.trim_end().ends_with(" s"), "{said}");
     ensure!(!said.contains("chatter"), "{said}");
+    // `script` gives the stage a terminal, and there it ticks.
+    let script = format!("{} test-tick -- sleep 1", root().join("tools/stage.sh").display());
+    let ticked = Command::new("script")
+        .args(["-qec", &script, "/dev/null"])
+        .env("TERM", "xterm")
+        .env_remove("CI")
+        .output()?;
+    let ticked = String::from_utf8_lossy(&ticked.stdout).into_owned();
+    ensure!(ticked.matches("test-tick").count() > 2, "no progress: {ticked:?}");
     let said = [bad.stdout, bad.stderr].concat();
     let said = String::from_utf8(said)?;
     ensure!(bad.status.code() == Some(7), "{said}");

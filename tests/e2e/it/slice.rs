@@ -13,7 +13,7 @@ use alloy::{
     },
     rpc::types::TransactionRequest,
     rpc::types::trace::geth::{CallConfig, CallFrame, GethDebugTracingOptions, GethTrace},
-    sol_types::SolCall,
+    sol_types::{SolCall, SolValue},
 };
 use anyhow::{Result, bail};
 use bardo_bindings::{
@@ -300,6 +300,16 @@ async fn a_changed_field_beside_a_valid_signature_is_refused() -> Result<()> {
             "{answer:?}"
         );
     }
+    // ATK-04, ATK-05: a wrapped signature, and bytes behind a good one.
+    let good_signature = agent.grant.signature.clone();
+    let wrapped = (Address::repeat_byte(0x42), Bytes::new(), good_signature.clone()).abi_encode();
+    let wrapped = [wrapped, [0x64, 0x92].repeat(16)].concat();
+    for signature in [wrapped, [good_signature.as_ref(), &[0][..]].concat()] {
+        let context = PermissionContext::new(vec![agent.grant.clone().signed(signature)])?;
+        let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
+        let answer = clear(stage.node(), redemption, agent.key.address(), &policy).await?;
+        assert!(matches!(&answer, Clearance::Refused(_)), "{answer:?}");
+    }
     let mut with_args = agent.grant.clone();
     with_args.caveats[0].args = Bytes::from_static(&[1; 64]);
     let to_thief = swap(&stage, Address::repeat_byte(0x66), dollars(1));
@@ -571,10 +581,13 @@ async fn an_account_with_unknown_code_is_refused_and_planted_storage_changes_not
     assert_eq!(second[0].transaction_type(), TxType::Eip1559, "and only the first");
     let thief = Address::repeat_byte(0x66);
     stage.fund(thief, STIPEND, U256::ZERO).await?;
-    let take = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: Bytes::new() };
-    let stolen =
-        stage.send_as(thief, signer.address(), U256::ZERO, take.abi_encode().into()).await?;
+    let packed: Bytes = [thief.as_slice(), &[0; 32]].concat().into();
+    let take = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: packed };
+    let data: Bytes = take.abi_encode().into();
+    let stolen = stage.send_as(thief, signer.address(), U256::ZERO, data.clone()).await?;
+    let own = stage.send_as(signer.address(), signer.address(), U256::ZERO, data).await?;
     assert!(!stolen.status(), "planted storage makes nobody an owner");
+    assert!(own.status(), "the same call by the owner goes through");
     Ok(())
 }
 
@@ -642,6 +655,49 @@ async fn a_clearance_that_waited_too_long_is_not_signed() -> Result<()> {
         let signed = agent.key.sign(cleared, now).await;
         assert_eq!(matches!(signed, Err(CustodyError::Stale { .. })), stale, "after {wait} s");
     }
+    Ok(())
+}
+
+/// A transaction that waits for its block is counted: the next one gets the next place.
+#[tokio::test]
+async fn a_plan_counts_what_is_still_pending() -> Result<()> {
+    let stage = Stage::open().await?;
+    let sender = Address::repeat_byte(0x71);
+    stage.fund(sender, STIPEND, U256::ZERO).await?;
+    let provider = stage.node().provider();
+    provider.anvil_impersonate_account(sender).await?;
+    provider.anvil_set_auto_mine(false).await?;
+
+    let first = stage.node().plan(sender).await?.nonce;
+    let request = TransactionRequest::default()
+        .with_from(sender)
+        .with_to(sender)
+        .with_gas_limit(50_000)
+        .with_max_fee_per_gas(10_000_000_000)
+        .with_max_priority_fee_per_gas(1);
+    let _pending = provider.send_transaction(request).await?;
+    let second = stage.node().plan(sender).await?.nonce;
+    provider.anvil_set_auto_mine(true).await?;
+
+    assert_eq!((first, second), (0, 1));
+    Ok(())
+}
+
+/// ATK-22 for the owner: a node that names absurd fees gets no signature of his.
+#[tokio::test]
+async fn an_owner_pays_no_more_than_his_ceiling() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    stage.fund(owner.signer.address(), U256::MAX >> 8, U256::ZERO).await?;
+    let absurd = U256::from(1_000_000_000_000_000u64);
+    stage.node().provider().anvil_set_next_block_base_fee_per_gas(absurd.to()).await?;
+    stage.node().provider().anvil_mine(Some(1), None).await?;
+    let nothing =
+        Execution { target: Address::repeat_byte(9), value: U256::ZERO, data: Bytes::new() };
+
+    let refused = owner.account.act(stage.node(), &owner.signer, &[nothing]).await;
+
+    assert!(matches!(refused, Err(OwnerError::FeeCeiling { .. })), "{refused:?}");
     Ok(())
 }
 

@@ -283,6 +283,30 @@ mod tests {
         assert_eq!(problems(GOOD, &evidence()), Vec::<String>::new());
     }
 
+    /// The command itself, not only its parts.
+    #[test]
+    fn the_check_judges_rows_requirements_and_broken_ledgers() {
+        let said = |ledger: &str, required: &str| {
+            let root = scratch("ledger-command");
+            fs::create_dir_all(root.join("acceptance")).unwrap();
+            fs::write(root.join("acceptance/01.toml"), ledger).unwrap();
+            fs::write(root.join("acceptance/required.toml"), required).unwrap();
+            let mut out = Vec::new();
+            let fine = run(&root, &mut out).unwrap();
+            fs::remove_dir_all(root).unwrap();
+            (fine, String::from_utf8(out).unwrap())
+        };
+        let required = "[[part]]\nissue = 2\nids = [\"X9\"]\nlines = 2";
+
+        let (fine, words) = said(GOOD, required);
+        assert!(!fine);
+        assert!(words.contains("no report at"), "rows are judged: {words}");
+        assert!(words.contains("id X9 is required"), "requirements are: {words}");
+        let (fine, words) = said("issue = ", required);
+        assert!(!fine);
+        assert!(words.contains("acceptance/01.toml"), "a broken ledger is named: {words}");
+    }
+
     #[test]
     fn a_ledger_that_forgets_a_required_id_or_line_fails() {
         let ledger: Ledger = toml::from_str(GOOD).unwrap();

@@ -167,10 +167,9 @@ fn hollow(root: &Path, name: Name) -> Result<Option<String>> {
         .flatten()
         .filter_map(Value::as_str)
         .collect();
+    // A folder is depended on as a whole, or through a folder above it; a file in it is not it.
     let under = |demand: &str| {
-        paths.iter().any(|path| {
-            demand == *path || demand.starts_with(&format!("{path}/")) || path.starts_with(demand)
-        })
+        paths.iter().any(|path| demand == *path || demand.starts_with(&format!("{path}/")))
     };
     if let Some(missing) = name.demands().iter().find(|demand| !under(demand)) {
         return Ok(Some(format!("{file} does not depend on {missing}")));
@@ -304,6 +303,38 @@ mod tests {
         assert!(found.contains("does not depend on"), "{found}");
     }
 
+    /// One file of a folder does not stand for it.
+    #[test]
+    fn a_file_does_not_stand_for_its_folder() {
+        let root = scratch("longrun-file");
+        for file in ["crates/chain/src/a.rs", "crates/chain/src/b.rs"] {
+            fs::create_dir_all(root.join("crates/chain/src")).unwrap();
+            fs::write(root.join(file), "text").unwrap();
+        }
+        let result = r#"{"ok":true,"seconds":60,"allowed":1,"refused":1}"#;
+        record(&root, Name::Soak, &["crates/chain/src/a.rs".to_owned()], result).unwrap();
+
+        assert!(hollow(&root, Name::Soak).unwrap().unwrap().contains("does not depend on"));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    /// The command itself, not only its parts: all three runs are looked at, for staleness and for
+    /// substance.
+    #[test]
+    fn the_check_looks_at_every_run_and_at_what_it_is_worth() {
+        for name in ALL {
+            let root = recorded(&format!("longrun-command-{}", name.as_str()));
+            let mut out = Vec::new();
+
+            let fine = run(&root, Action::Check, &mut out).unwrap();
+
+            let said = String::from_utf8(out).unwrap();
+            assert!(!fine);
+            assert!(said.contains(&format!("{}.json does not depend on", name.as_str())), "{said}");
+            fs::remove_dir_all(root).unwrap();
+        }
+    }
+
     #[test]
     fn a_run_too_short_or_without_substance_shows_nothing() {
         for (name, good, hollow) in [
@@ -316,6 +347,21 @@ mod tests {
                 Name::Fuzz,
                 r#"{"ok":true,"targets":[{"target":"terms","seconds":60,"execs":5000,"crashes":0}]}"#,
                 r#"{"ok":true,"targets":[]}"#,
+            ),
+            (
+                Name::Fuzz,
+                r#"{"ok":true,"targets":[{"target":"terms","seconds":75,"execs":5000,"crashes":0}]}"#,
+                r#"{"ok":true,"targets":[{"target":"terms","seconds":75,"execs":5000,"crashes":1}]}"#,
+            ),
+            (
+                Name::Fuzz,
+                r#"{"ok":true,"targets":[{"target":"terms","seconds":75,"execs":5000,"crashes":0}]}"#,
+                r#"{"ok":true,"targets":[{"target":"terms","seconds":75,"execs":0,"crashes":0}]}"#,
+            ),
+            (
+                Name::Soak,
+                r#"{"ok":true,"seconds":60,"allowed":1,"refused":1}"#,
+                r#"{"ok":true,"seconds":60,"allowed":1,"refused":0}"#,
             ),
             (
                 Name::Mutants,

@@ -4,24 +4,24 @@ use crate::{
     input,
 };
 use bardo_bindings::{chains, deployables};
-use golem_chain::{DeployError, Deployed, Node, Presence, inspect};
+use golem_chain::{DeployError, Deployed, Node, OWNER_FEE_CEILING, Presence, inspect};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::time::Duration;
 
 /// `bardo deploy`
 pub(crate) async fn deploy(args: &DeployArgs) -> Result<Answer, Failure> {
+    // A missing key is the caller's to mend, and needs no node to be seen.
+    let signer = if args.check { None } else { Some(input::owner(&args.key)?) };
     let node = Node::connect(&args.rpc).await?.with_patience(Duration::from_secs(args.timeout));
     let chain_id = node.chain_id();
     let name = chains()?
         .into_iter()
         .find(|chain| chain.chain_id == chain_id)
         .map_or_else(|| "unnamed chain".to_owned(), |chain| chain.name);
-    if args.check {
-        return check(&node, &name).await;
-    }
+    let Some(signer) = signer else { return check(&node, &name).await };
+    let ceiling = args.fee_ceiling.unwrap_or(OWNER_FEE_CEILING);
 
-    let signer = input::owner(&args.key)?;
     let contracts = deployables();
     // Drawn on standard error, and only where that is a terminal.
     let bar = ProgressBar::new(u64::try_from(contracts.len())?);
@@ -29,7 +29,7 @@ pub(crate) async fn deploy(args: &DeployArgs) -> Result<Answer, Failure> {
     let mut book: Vec<Deployed> = Vec::new();
     for contract in contracts {
         bar.set_message(contract.name);
-        match golem_chain::deploy(&node, &signer, contract).await {
+        match golem_chain::deploy(&node, &signer, contract, ceiling).await {
             Ok(deployed) => book.push(deployed),
             Err(error @ DeployError::Mismatch { .. }) => {
                 bar.finish_and_clear();

@@ -407,3 +407,17 @@ async fn redeem_keeps_to_the_ceiling_and_simulate_to_the_redeemer_it_was_given()
     assert_eq!(by_delegate.code, 0, "{by_delegate:?}");
     Ok(())
 }
+
+#[test]
+fn of_two_delegations_none_is_signed() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let key = text(&key_file(folder.path(), 0o600)?);
+    let two = format!("[{0},{0}]", unsigned());
+
+    let refused =
+        bardo_with(&two, ["delegation", "sign", "-", "--chain-id", "1", "--key-file", &key])?;
+
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("one delegation"), "{}", refused.stderr);
+    Ok(())
+}

@@ -51,9 +51,8 @@ fn without_a_built_chain_it_says_how_to_build_one() -> Result<()> {
     Ok(())
 }
 
-/// On a chain whose time window allows everything the demo is surprised, and says so.
-#[test]
-fn a_chain_that_does_not_keep_the_rules_is_a_surprise_and_a_failure() -> Result<()> {
+/// Plays on a chain where `enforcer` agrees to everything.
+fn on_a_chain_without(enforcer: alloy::primitives::Address) -> Result<(Option<i32>, String)> {
     let folder = tempfile::tempdir()?;
     let root = bardo_testkit::root();
     for name in ["node_modules", "crates"] {
@@ -64,19 +63,34 @@ fn a_chain_that_does_not_keep_the_rules_is_a_surprise_and_a_failure() -> Result<
     std::fs::copy(root.join(".devchain/book.json"), devchain.join("book.json"))?;
     let state = std::fs::read_to_string(root.join(".devchain/state.json"))?;
     let mut state: serde_json::Value = serde_json::from_str(&state)?;
-    let window = bardo_bindings::mortality_time_window_enforcer().to_string().to_lowercase();
     // STOP: every hook agrees.
-    state["accounts"][window.as_str()]["code"] = serde_json::json!("0x00");
+    let at = enforcer.to_string().to_lowercase();
+    state["accounts"][at.as_str()]["code"] = serde_json::json!("0x00");
     std::fs::write(devchain.join("state.json"), state.to_string())?;
-
     let output = Command::new(env!("CARGO_BIN_EXE_bardo"))
         .arg("demo")
         .env("BARDO_HOME", folder.path())
         .output()?;
+    Ok((output.status.code(), String::from_utf8(output.stdout)?))
+}
 
-    let said = String::from_utf8(output.stdout)?;
-    assert_eq!(output.status.code(), Some(1), "{said}");
+#[test]
+fn a_chain_that_does_not_keep_the_rules_is_a_surprise_and_a_failure() -> Result<()> {
+    let (code, said) = on_a_chain_without(bardo_bindings::mortality_time_window_enforcer())?;
+
+    assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("SURPRISE"), "{said}");
     assert!(!said.ends_with(" 0 surprises\n"), "{said}");
+    Ok(())
+}
+
+/// Refused, but by another rule than the one that was tried: that is a surprise too.
+#[test]
+fn a_refusal_for_another_reason_is_a_surprise() -> Result<()> {
+    let (code, said) = on_a_chain_without(bardo_bindings::enforcers::ALLOWED_TARGETS)?;
+
+    assert_eq!(code, Some(1), "{said}");
+    let line = said.lines().find(|line| line.contains("another contract")).unwrap_or_default();
+    assert!(line.contains("SURPRISE"), "{said}");
     Ok(())
 }

@@ -116,7 +116,7 @@ async fn other_code_at_our_address_is_refused_and_left_alone() -> Result<()> {
     let checked = bardo(["deploy", "--rpc", rpc, "--check"])?;
 
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stdout.contains("is not MortalityTimeWindowEnforcer"), "{refused:?}");
+    assert!(refused.stdout.contains(&format!("is not {}", contract.name)), "{refused:?}");
     assert_eq!(checked.code, 1);
     assert_eq!(stage.node().code(contract.address).await?, planted);
     Ok(())
@@ -185,5 +185,39 @@ async fn a_transaction_that_is_not_mined_in_time_is_named() -> Result<()> {
 
     assert_eq!(fault.code, 3, "{fault:?}");
     assert!(fault.stderr.contains("was sent but is not in a block yet"), "{}", fault.stderr);
+    Ok(())
+}
+
+/// For people: every contract with its address and what was done, and progress on a terminal.
+#[tokio::test]
+async fn the_address_book_is_printed_and_a_terminal_sees_progress() -> Result<()> {
+    let stage = Stage::open().await?;
+    clear_ours(&stage).await?;
+    let deployer = deployer(&stage).await?;
+    let rpc = stage.chain().url().as_str();
+    let words =
+        format!("{} deploy --rpc {rpc} --key-file {}", env!("CARGO_BIN_EXE_bardo"), deployer.key);
+
+    // `script` gives the command a terminal.
+    let seen = std::process::Command::new("script")
+        .args(["-qec", &words, "/dev/null"])
+        .env("TERM", "xterm")
+        .output()?;
+    let seen = String::from_utf8_lossy(&seen.stdout).into_owned();
+    let again = bardo(["deploy", "--rpc", rpc, "--key-file", &deployer.key])?;
+
+    for contract in deployables() {
+        let line = |text: &str, word: &str| {
+            text.lines().any(|line| {
+                line.contains(contract.name)
+                    && line.contains(&contract.address.to_string())
+                    && line.contains(word)
+            })
+        };
+        assert!(line(&seen, "deployed"), "{seen}");
+        assert!(line(&again.stdout, "there, verified"), "{}", again.stdout);
+    }
+    assert!(seen.contains(&format!("/{}", deployables().len())), "no progress: {seen}");
+    assert!(again.stderr.is_empty(), "quiet in a pipe: {}", again.stderr);
     Ok(())
 }

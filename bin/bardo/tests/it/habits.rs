@@ -92,6 +92,10 @@ fn wrong_use_exits_2_and_talks_on_standard_error() -> Result<()> {
         &["delegation", "hash", "/no/such/file"],
         &["delegation", "simulate", "--rpc", "not a url"],
         &["completions", "no-such-shell"],
+        &["deploy", "--rpc", "ftp://127.0.0.1", "--check"],
+        &["deploy", "--rpc", "file:///etc/passwd", "--check"],
+        // No key: seen before any node is asked.
+        &["deploy", "--rpc", "http://127.0.0.1:1"],
     ] {
         let ran = bardo(words)?;
         assert_eq!(ran.code, 2, "{words:?} {ran:?}");
@@ -138,5 +142,21 @@ fn chains_are_the_six_of_the_spec() -> Result<()> {
         ran.json()?.as_array().unwrap().iter().filter_map(|c| c["chainId"].as_u64()).collect();
     ids.sort_unstable();
     assert_eq!(ids, [1, 8453, 42161, 42220, 84532, 11_155_111]);
+    Ok(())
+}
+
+/// A reader that goes away has seen enough.
+#[test]
+fn a_closed_pipe_is_no_fault() -> Result<()> {
+    let script = format!(
+        "{} completions bash | head -c 1; echo ${{PIPESTATUS[0]}}",
+        env!("CARGO_BIN_EXE_bardo")
+    );
+
+    let output = std::process::Command::new("bash").args(["-c", &script]).output()?;
+
+    let said = String::from_utf8(output.stdout)?;
+    assert!(said.trim_end().ends_with('0') || said.trim_end().ends_with("141"), "{said}");
+    assert!(!said.trim_end().ends_with('3'), "{said}");
     Ok(())
 }

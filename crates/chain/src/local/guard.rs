@@ -5,6 +5,7 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc,
     thread,
+    time::{Duration, Instant},
 };
 
 /// Runs "$@" and ends it as soon as our side of the pipe on standard input is closed. The kernel
@@ -28,6 +29,9 @@ child=$!
 exec 3<&-
 wait "$child"
 "#;
+
+/// How long a program may take until it is ready.
+const START: Duration = Duration::from_secs(60);
 
 /// How many of a program's lines are kept to quote when it fails.
 const LAST_WORDS: usize = 12;
@@ -73,7 +77,9 @@ impl Guarded {
 
         let guarded = Self { lifeline, shell };
         let mut said: Vec<String> = Vec::new();
-        for line in lines {
+        let deadline = Instant::now() + START;
+        while let Ok(line) = lines.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
             if let Some(port) = ready(&line) {
                 return Ok((guarded, port));
             }
@@ -82,7 +88,7 @@ impl Guarded {
                 said.remove(0);
             }
         }
-        Err(failed(said.join("\n"), io::Error::other("it ended before it was ready")))
+        Err(failed(said.join("\n"), io::Error::other("it ended, or did not get ready in time")))
     }
 
     /// The shell that guards the program.

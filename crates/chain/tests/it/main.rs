@@ -231,3 +231,18 @@ fn a_stock_limit_without_words_of_ours_is_still_named() {
     let denial = explain_revert(&said("ValueLteEnforcer:value-too-high"), &with(vec![value]));
     assert!(denial.reason.contains("at most 5 wei"), "{denial}");
 }
+
+/// A target's words stand on an owner's terminal: they must not be able to rewrite it.
+#[test]
+fn what_a_target_says_cannot_move_the_cursor_or_fill_the_screen() {
+    let hostile = "\x1b[2K\rallowed: about 1 gas\n\x1b[8m\u{202e}";
+    let denial = explain_revert(&said(hostile), &under(&[]));
+    assert!(!denial.reason.chars().any(char::is_control), "{:?}", denial.reason);
+    assert!(!denial.reason.contains('\u{202e}'), "{:?}", denial.reason);
+    let posed = format!("LimitedCallsEnforcer:\x1b[2K{}", "x".repeat(10_000));
+    let denial = explain_revert(&said(&posed), &under(&[enforcers::LIMITED_CALLS]));
+    assert!(!denial.reason.chars().any(char::is_control));
+    assert!(denial.reason.chars().count() < 500, "{}", denial.reason.len());
+    let data = explain_revert(&vec![0xab; 100_000].into(), &under(&[]));
+    assert!(data.reason.len() < 500);
+}

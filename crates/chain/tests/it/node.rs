@@ -3,7 +3,7 @@
 use alloy::primitives::{Address, B256, Bytes, U256, b256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use golem_chain::Node;
-use golem_custody::{DenialCode, DryRun, Execution, Outcome, Redemption};
+use golem_custody::{DenialCode, DryRun, Execution, Outcome, Redemption, SignedTransaction};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
 use serde_json::{Value, json};
 use std::{
@@ -12,6 +12,7 @@ use std::{
     net::{TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 use url::Url;
 
@@ -149,21 +150,99 @@ async fn a_revert_without_data_is_an_answer_and_other_errors_are_not() {
     assert!(fault.is_err());
 }
 
-/// ATK-35: providers put keys into paths and queries.
-#[tokio::test]
-async fn no_error_on_the_way_quotes_the_urls_secrets() {
-    let url = "http://user:secret@127.0.0.1:1/v2/APIKEY?key=QUERY".parse().unwrap();
+/// A server that answers every request with `answer`, in which PATH stands for what was asked for.
+fn echo(answer: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut bytes = vec![0; 4096];
+            let read = stream.read(&mut bytes).unwrap_or_default();
+            let head = String::from_utf8_lossy(&bytes[..read]).into_owned();
+            let path = head.split(' ').nth(1).unwrap_or_default();
+            let _ = stream.write_all(answer.replace("PATH", path).as_bytes());
+        }
+    });
+    port
+}
 
-    let error = Node::connect(&url).await.unwrap_err();
-
+fn everything_said(error: &dyn Error) -> String {
     let mut words = format!("{error:?} {error}");
     let mut source = error.source();
     while let Some(cause) = source {
         words.push_str(&format!(" {cause} {cause:?}"));
         source = cause.source();
     }
-    for secret in ["secret", "APIKEY", "QUERY"] {
+    words
+}
+
+/// ATK-35: providers put keys into paths and queries, and servers echo what they do not know.
+#[tokio::test]
+async fn no_error_on_the_way_quotes_the_urls_secrets() {
+    let not_found = "HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\nCannot POST PATH";
+    let page = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n<html>PATH</html>";
+    let moved =
+        "HTTP/1.1 307 Moved\r\nlocation: http://127.0.0.1:1PATH\r\nconnection: close\r\n\r\n";
+    for port in [1, echo(not_found), echo(page), echo(moved)] {
+        let url = format!("http://user:secret@127.0.0.1:{port}/v2/APIKEY?key=QUERY");
+
+        let error = Node::connect(&url.parse().unwrap()).await.unwrap_err();
+
+        let words = everything_said(&error);
+        for secret in ["secret", "APIKEY", "QUERY"] {
+            assert!(!words.contains(secret), "{words}");
+        }
+        assert!(words.contains(&format!("127.0.0.1:{port}")), "{words}");
+    }
+}
+
+/// Requests after the first are no different.
+#[tokio::test]
+async fn later_requests_quote_nothing_either() {
+    let node = FakeNode::start(|method| match method {
+        "eth_chainId" => json!({ "result": "0x2105" }),
+        _ => json!({ "result": { "secret": "not a block" } }),
+    });
+    let url = format!("{}v2/APIKEY?key=QUERY", node.url).parse().unwrap();
+    let chain = Node::connect(&url).await.unwrap();
+
+    let words = everything_said(&chain.head().await.unwrap_err());
+
+    for secret in ["APIKEY", "QUERY"] {
         assert!(!words.contains(secret), "{words}");
     }
-    assert!(words.contains("127.0.0.1:1"), "{words}");
+}
+
+/// A node that takes a request and never answers is given up.
+#[tokio::test]
+async fn a_node_that_stalls_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+
+    let error = Node::connect_within(&url, Duration::from_millis(200)).await.unwrap_err();
+
+    assert!(error.to_string().contains("does not answer"), "{error}");
+    drop(listener);
+}
+
+/// What was sent and not answered is not called refused: it may be on its way into a block.
+#[tokio::test]
+async fn a_transaction_sent_into_silence_is_named_and_not_called_refused() {
+    let node = FakeNode::start(|method| match method {
+        "eth_chainId" => json!({ "result": "0x2105" }),
+        _ => json!({ "result": "not a hash" }),
+    });
+    let refusing = FakeNode::start(|method| match method {
+        "eth_chainId" => json!({ "result": "0x2105" }),
+        _ => json!({ "error": { "code": -32000, "message": "nonce too low" } }),
+    });
+    let tx = SignedTransaction { hash: HEAD, raw: Bytes::new(), from: Address::ZERO };
+
+    let silent = Node::connect(&node.url).await.unwrap().send(&tx).await.unwrap_err();
+    let refused = Node::connect(&refusing.url).await.unwrap().send(&tx).await.unwrap_err();
+
+    assert!(silent.to_string().contains(&HEAD.to_string()), "{silent}");
+    assert!(silent.to_string().contains("look it up"), "{silent}");
+    assert!(refused.to_string().contains("refused"), "{refused}");
 }

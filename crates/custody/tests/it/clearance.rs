@@ -1,4 +1,6 @@
-use alloy_primitives::{Address, B256, Bytes, U256, address};
+use alloy_consensus::TxEnvelope;
+use alloy_eips::eip2718::Decodable2718;
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256, address};
 use async_trait::async_trait;
 use golem_custody::{
     BlockRef, BoxError, Clearance, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun,
@@ -152,4 +154,36 @@ fn by_default_a_transaction_costs_at_most_five_thousandths_of_an_ether_and_waits
 
     assert_eq!(policy.fee_ceiling, U256::from(5_000_000_000_000_000u64));
     assert_eq!(policy.lifetime, 120);
+}
+
+/// ATK-22: what is signed is what was judged, field by field; the worst it can cost is within the
+/// ceiling it was judged by.
+#[tokio::test]
+async fn the_signed_transaction_is_the_judged_one() {
+    let key = SessionKey::born();
+    let chain = FakeChain::new(allowed, u64::MAX);
+    let policy = policy(WORST);
+    let Clearance::Granted(cleared) =
+        clear(&chain, redemption(), key.address(), &policy).await.unwrap()
+    else {
+        panic!("refused at the bound");
+    };
+
+    let signed = key.sign(cleared, BLOCK.timestamp).await.unwrap();
+
+    let envelope = TxEnvelope::decode_2718(&mut signed.raw.as_ref()).unwrap();
+    let TxEnvelope::Eip1559(inner) = &envelope else { panic!("{envelope:?}") };
+    let tx = inner.tx();
+    assert_eq!(tx.chain_id, 8453);
+    assert_eq!(tx.nonce, 3);
+    assert_eq!(tx.max_fee_per_gas, 10);
+    assert_eq!(tx.max_priority_fee_per_gas, 1);
+    assert_eq!(tx.gas_limit, 120);
+    assert_eq!(tx.to, TxKind::Call(MANAGER));
+    assert_eq!(tx.value, U256::ZERO);
+    assert_eq!(tx.input, redemption().calldata());
+    assert!(tx.access_list.is_empty());
+    assert!(U256::from(tx.gas_limit) * U256::from(tx.max_fee_per_gas) <= policy.fee_ceiling);
+    assert_eq!(*envelope.tx_hash(), signed.hash);
+    assert_eq!(inner.recover_signer().unwrap(), key.address());
 }

@@ -1,0 +1,112 @@
+use crate::{ChainFault, Node, node::rpc};
+use alloy::{
+    eips::eip7702::SignedAuthorization,
+    network::TransactionBuilder,
+    primitives::{Address, B256, Bytes, U256},
+    providers::Provider,
+    rpc::types::{TransactionReceipt, TransactionRequest},
+};
+use golem_custody::{CustodyError, OwnerSigner, TransactionPlan};
+
+/// Most that one transaction of an owner may cost unless he says otherwise: 0.05 ether. A node
+/// names the fees; without a ceiling it could name any.
+pub const OWNER_FEE_CEILING: U256 = U256::from_limbs([50_000_000_000_000_000, 0, 0, 0]);
+
+/// What an owner asked for was not done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OwnerError {
+    /// The chain could not be asked.
+    #[error(transparent)]
+    Chain(#[from] ChainFault),
+    /// The key did not sign.
+    #[error(transparent)]
+    Custody(#[from] CustodyError),
+    /// The chain of delegations is broken.
+    #[error("the owner's own delegation is not a permission context")]
+    Context {
+        /// Why.
+        source: golem_delegation::ContextError,
+    },
+    /// The EOA obeys other code than the framework's.
+    #[error("account {account} runs code that is not the framework's; nothing was sent")]
+    UnknownCode {
+        /// The account.
+        account: Address,
+    },
+    /// The upgrade was sent and did not take effect.
+    #[error("account {account} was not upgraded: its nonce had moved; nothing else was done")]
+    NotUpgraded {
+        /// The account.
+        account: Address,
+    },
+    /// The transaction could cost more than its ceiling.
+    #[error(
+        "the transaction to {to} could cost {worst} wei, more than its ceiling of {ceiling} wei; nothing was sent"
+    )]
+    FeeCeiling {
+        /// Whom it calls.
+        to: Address,
+        /// What it could cost.
+        worst: U256,
+        /// What it may.
+        ceiling: U256,
+    },
+    /// The transaction would fail, so it was not sent.
+    #[error("the transaction to {to} would fail; nothing was sent")]
+    WouldFail {
+        /// Whom it calls.
+        to: Address,
+        /// Why.
+        source: ChainFault,
+    },
+    /// The transaction was mined and failed.
+    #[error("the transaction {hash} failed on chain")]
+    Failed {
+        /// The transaction.
+        hash: B256,
+    },
+}
+
+/// A transaction of an owner's EOA, before its gas is known.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) plan: TransactionPlan,
+    pub(crate) to: Address,
+    pub(crate) data: Bytes,
+    pub(crate) upgrade: Option<SignedAuthorization>,
+    pub(crate) ceiling: U256,
+}
+
+/// Estimates, holds the worst cost against the ceiling, signs, sends and waits. Gas is the estimate
+/// and a fifth: state may move before the block.
+pub(crate) async fn send(
+    node: &Node,
+    owner: &OwnerSigner,
+    outgoing: Outgoing,
+) -> Result<TransactionReceipt, OwnerError> {
+    let Outgoing { plan, to, data, upgrade, ceiling } = outgoing;
+    let mut request = TransactionRequest::default()
+        .with_from(owner.address())
+        .with_to(to)
+        .with_input(data.clone());
+    request.authorization_list = upgrade.clone().map(|signed| vec![signed]);
+    let gas = node
+        .provider()
+        .estimate_gas(request)
+        .await
+        .map_err(rpc("an estimate of the transaction"))
+        .map_err(|source| OwnerError::WouldFail { to, source })?;
+    let limit = gas.saturating_add(gas / 5);
+    let worst = U256::from(limit).saturating_mul(U256::from(plan.max_fee_per_gas));
+    if worst > ceiling {
+        return Err(OwnerError::FeeCeiling { to, worst, ceiling });
+    }
+    let signed = owner.transaction(&plan, to, U256::ZERO, data, limit, upgrade)?;
+    let receipt = node.send(&signed).await?;
+    if receipt.status() {
+        Ok(receipt)
+    } else {
+        Err(OwnerError::Failed { hash: receipt.transaction_hash })
+    }
+}
