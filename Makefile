@@ -105,7 +105,7 @@ artifacts-check: forge-build ## the committed artifacts are the built ones
 	$(STAGE) $(XTASK) artifacts --check
 
 vectors: setup ## the committed vectors are what their generators give
-	$(STAGE) bash -c 'for made in testdata/vectors/*.mjs; do node $$made --check; done'
+	$(STAGE) bash -c 'for made in testdata/vectors/*.mjs; do node $$made --check || exit 1; done'
 
 clippy: ## lints
 	$(STAGE) cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
