@@ -56,7 +56,7 @@ devchain: setup contracts devchain-state ## build the local chain's state, if it
 ##@ Long runs (their results are committed)
 .PHONY: bench fuzz mutants soak
 bench: setup contracts binaries devchain-state ## benchmarks, as ratios against peers
-	@cargo bench --locked --workspace
+	@cargo bench --quiet --locked -p bardo-e2e --bench delegation
 
 fuzz: setup ## fuzz every target for FUZZ_SECONDS (120) and record the result
 	@tools/fuzz.sh $(FUZZ_SOURCES)
