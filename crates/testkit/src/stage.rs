@@ -1,5 +1,6 @@
 use crate::MultiSigOwner;
 use alloy::{
+    eips::BlockId,
     network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256},
     providers::{Provider, ext::AnvilApi},
@@ -70,6 +71,11 @@ impl Stage {
         if let Some(snapshot) = *turn {
             let reverted = node.provider().anvil_revert(snapshot).await?;
             ensure!(reverted, "snapshot {snapshot} is gone");
+            // These are the node's, not the state's: a snapshot does not bring them back.
+            node.provider().anvil_set_auto_mine(true).await?;
+            let head = node.provider().get_block(BlockId::latest()).await?.context("no head")?;
+            let fee = head.header.base_fee_per_gas.context("no base fee")?;
+            node.provider().anvil_set_next_block_base_fee_per_gas(fee.into()).await?;
         }
         *turn = Some(node.provider().anvil_snapshot().await?);
         Ok(Self { chain, node, _turn: turn })
