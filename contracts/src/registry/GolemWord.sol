@@ -24,8 +24,7 @@ struct GolemState {
 }
 
 /// @notice Reads and makes words; decides what a word means for phase and epoch.
-/// @dev Pure: the time is an argument, so that the registry, the rules and their twins in Rust and
-///      TS judge by the same functions.
+/// @dev Pure: the time is an argument, so that the registry and the rules judge by the same functions.
 library GolemWords {
     /// @notice There are five phases, 0 to 4.
     error GolemWord_UnknownPhase(uint256 phase);
