@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.30;
 
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IPriceFeed} from "../src/interfaces/IPriceFeed.sol";
 
 /// @notice The second hop of a price feed on the local chain: keeps the rounds. Whoever may set it
 ///         can set anything, also what a rule has to refuse: old, zero, negative, unfinished.
 /// @dev Local chain only.
 contract PriceAggregator is IPriceFeed {
+    using SafeCast for int256;
+    using SafeCast for uint256;
+
+    /// @dev One slot, as the aggregators of public chains have it: what a reader pays is what he pays
+    ///      there. `behind` is by how many rounds the answer is older than its round.
     struct Round {
-        int256 answer;
-        uint256 startedAt;
-        uint256 updatedAt;
-        uint80 answeredInRound;
+        int128 answer;
+        uint40 startedAt;
+        uint40 updatedAt;
+        uint40 behind;
         bool known;
     }
 
@@ -93,7 +99,7 @@ contract PriceAggregator is IPriceFeed {
     {
         Round storage round = _rounds[roundId];
         if (!round.known) revert PriceAggregator_NoData(roundId);
-        return (roundId, round.answer, round.startedAt, round.updatedAt, round.answeredInRound);
+        return (roundId, round.answer, round.startedAt, round.updatedAt, roundId - round.behind);
     }
 
     function _record(
@@ -103,7 +109,13 @@ contract PriceAggregator is IPriceFeed {
         uint256 updatedAt,
         uint80 answeredInRound
     ) private {
-        _rounds[roundId] = Round(answer, startedAt, updatedAt, answeredInRound, true);
+        _rounds[roundId] = Round({
+            answer: answer.toInt128(),
+            startedAt: startedAt.toUint40(),
+            updatedAt: updatedAt.toUint40(),
+            behind: uint256(roundId - answeredInRound).toUint40(),
+            known: true
+        });
         _latest = roundId;
         emit AnswerUpdated(answer, roundId, updatedAt);
     }

@@ -8,6 +8,11 @@ import {IPriceFeed} from "../src/interfaces/IPriceFeed.sol";
 /// @dev Local chain only. As with Chainlink's proxies, a round id is the phase in its upper 16 bits
 ///      and the aggregator's own round in its lower 64, so ids grow when the aggregator changes.
 contract PriceFeed is IPriceFeed {
+    struct Phase {
+        uint16 id;
+        IPriceFeed aggregator;
+    }
+
     /// @notice Only the owner replaces the aggregator.
     error PriceFeed_NotOwner(address caller, address owner);
     /// @notice The round id names a phase that has not been.
@@ -21,8 +26,9 @@ contract PriceFeed is IPriceFeed {
     /// @notice Who may replace the aggregator.
     address public immutable owner;
 
-    /// @notice Phase that counts now, from 1.
-    uint16 public phaseId;
+    /// @dev Phase that counts now, from 1, in one slot with its aggregator, as Chainlink's proxies keep
+    ///      it: what a reader pays here is what he pays there.
+    Phase private _current;
     /// @notice Aggregator of a phase.
     mapping(uint16 phase => IPriceFeed aggregator) public phaseAggregators;
 
@@ -39,17 +45,17 @@ contract PriceFeed is IPriceFeed {
 
     /// @inheritdoc IPriceFeed
     function decimals() external view returns (uint8) {
-        return aggregator().decimals();
+        return _current.aggregator.decimals();
     }
 
     /// @inheritdoc IPriceFeed
     function description() external view returns (string memory) {
-        return aggregator().description();
+        return _current.aggregator.description();
     }
 
     /// @inheritdoc IPriceFeed
     function version() external view returns (uint256) {
-        return aggregator().version();
+        return _current.aggregator.version();
     }
 
     /// @inheritdoc IPriceFeed
@@ -89,18 +95,25 @@ contract PriceFeed is IPriceFeed {
             uint80 answeredInRound
         )
     {
-        (id, answer, startedAt, updatedAt, answeredInRound) = aggregator().latestRoundData();
-        id = _inPhase(phaseId, id);
-        answeredInRound = _inPhase(phaseId, answeredInRound);
+        Phase memory current = _current;
+        (id, answer, startedAt, updatedAt, answeredInRound) = current.aggregator.latestRoundData();
+        id = _inPhase(current.id, id);
+        answeredInRound = _inPhase(current.id, answeredInRound);
+    }
+
+    /// @notice Phase that counts now.
+    function phaseId() external view returns (uint16) {
+        return _current.id;
     }
 
     /// @notice Aggregator that answers now.
-    function aggregator() public view returns (IPriceFeed) {
-        return phaseAggregators[phaseId];
+    function aggregator() external view returns (IPriceFeed) {
+        return _current.aggregator;
     }
 
     function _replace(IPriceFeed next) private {
-        uint16 phase = ++phaseId;
+        uint16 phase = _current.id + 1;
+        _current = Phase({id: phase, aggregator: next});
         phaseAggregators[phase] = next;
         emit AggregatorReplaced(phase, next);
     }

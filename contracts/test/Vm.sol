@@ -13,6 +13,8 @@ interface Vm {
     function snapshotState() external returns (uint256 id);
     function revertToState(uint256 id) external returns (bool);
 
+    function deployCode(string calldata artifact) external returns (address);
+
     // Who acts
     function addr(uint256 key) external pure returns (address);
     function label(address account, string calldata name) external;

@@ -41,6 +41,25 @@ const LIFECYCLE_ABI = parseAbi([
   'function spawnReplicant(bytes32 golemId, address replicant, bytes32 delegationHash)',
   'function settle(bytes32 golemId, bytes32 manifestHash)',
 ]);
+const REGISTRY_ABI = parseAbi([
+  'struct Caveat { address enforcer; bytes terms; bytes args; }',
+  'struct Delegation { address delegate; address delegator; bytes32 authority; Caveat[] caveats; uint256 salt; bytes signature; }',
+  'function updateVitality(bytes32 golemId, uint8 phase, uint16 score)',
+  'function setDreaming(bytes32 golemId, bool dreaming)',
+  'function updatePad(bytes32 golemId, int8 pleasure, int8 arousal, int8 dominance)',
+  'function heartbeat(bytes32 golemId, bytes32 auditHead)',
+  'function close(bytes32 golemId)',
+  'function register(bytes32 salt, address agentKey)',
+  'function registerWithGrant(Delegation grant, uint256 caveatIndex, bytes32 salt)',
+  'function attach(bytes32 golemId, address agentKey)',
+  'function detach(bytes32 golemId)',
+  'function advance(bytes32 golemId, uint8 phase)',
+  'function feed(bytes32 golemId, uint8 phase)',
+  'function revoke(bytes32 golemId)',
+  'function revokeAll()',
+  'function deregister(bytes32 golemId)',
+  'function state(bytes32 golemId, address owner)',
+]);
 
 // The local chain's addresses, where it has them.
 const WETH = '0x4200000000000000000000000000000000000006';
@@ -50,6 +69,7 @@ const ROUTER02 = '0x2626664c2603336e57b271c5c0b26f421741e481';
 const MANAGER = '0x03a520b32c04bf3beef7beb72e919cf822ed34f1';
 const VAULT = '0x21c75182ca2f9e9fac0a39fcba1422a3d650d2bc';
 const LIFECYCLE = '0x00000000000000000000000000000000000011fe';
+const REGISTRY = '0x0000000000000000000000000000000000006e61';
 const AGENT = '0x00000000000000000000000000000000000a6e47';
 const ACCOUNT = '0x00000000000000000000000000000000000acc07';
 const THIEF = '0x0000000000000000000000000000000000bad001';
@@ -59,6 +79,8 @@ const ZERO = '0x0000000000000000000000000000000000000000';
 const DEADLINE = 1_800_000_600n;
 const HASH_ONE = `0x${'a1'.repeat(32)}`;
 const HASH_TWO = `0x${'b2'.repeat(32)}`;
+const NO_HASH = `0x${'00'.repeat(32)}`;
+const LAST_HASH = `0x${'ff'.repeat(32)}`;
 
 const ALL_FIELDS = {
   class: '',
@@ -76,6 +98,7 @@ const ALL_FIELDS = {
   source: ZERO,
   positionId: 0n,
   fee: 0n,
+  golemId: NO_HASH,
 };
 
 /** Kinds of targets: the role, an address that has it, and the interface its calls are encoded with. */
@@ -86,9 +109,10 @@ const SECOND = { role: 'SwapRouter02', target: ROUTER02, abi: ROUTER02_ABI };
 const POSITIONS = { role: 'PositionManager', target: MANAGER, abi: MANAGER_ABI };
 const SAVINGS = { role: 'Vault', target: VAULT, abi: erc4626Abi };
 const LIFE = { role: 'Lifecycle', target: LIFECYCLE, abi: LIFECYCLE_ABI };
+const REGISTER = { role: 'Registry', target: REGISTRY, abi: REGISTRY_ABI };
 const KEY = { role: 'AgentKey', target: AGENT };
 const STRANGER = { role: 'None', target: THIRD, abi: erc20Abi };
-const ROLES = [TOKEN, WRAPPED, FIRST, SECOND, POSITIONS, SAVINGS, LIFE];
+const ROLES = [TOKEN, WRAPPED, FIRST, SECOND, POSITIONS, SAVINGS, LIFE, REGISTER];
 
 const vectors = [];
 
@@ -299,8 +323,11 @@ function multicalls(kind, lists, inner, effects) {
     means(`multicall of one ${of}`, kind, list(inner.slice(0, 1)), effects.slice(0, 1));
     means(`multicall of two ${of}`, kind, list(inner), effects);
     means(`multicall of eight ${of}`, kind, list(Array(8).fill(inner[0])), Array(8).fill(effects[0]));
-    refused(`multicall of nine ${of}`, kind, list(Array(9).fill(inner[0])), 'UnknownCall');
-    refused(`multicall of none ${of}`, kind, list([]), 'UnknownCall');
+    refused(`multicall of nine ${of}`, kind, list(Array(9).fill(inner[0])), 'Multicall');
+    refused(`multicall of none ${of}`, kind, list([]), 'Multicall');
+    refused(`multicall of nine empty calls ${of}`, kind, list(Array(9).fill('0x')), 'Multicall');
+    refused(`multicall of none with a word too many ${of}`, kind, concat([list([]), pad('0x')]), 'NotCanonical');
+    refused(`multicall of none with coins ${of}`, kind, list([]), 'UnexpectedValue', 1n);
     refused(`multicall in a multicall ${of}`, kind, list([inner[0], list(inner)]), 'UnknownCall');
     refused(`multicall with a short call ${of}`, kind, list([inner[0], '0xac9650']), 'NoSelector');
     refused(`multicall with an empty call ${of}`, kind, list(['0x']), 'NoSelector');
@@ -380,7 +407,7 @@ for (const [kind, inner] of [[FIRST, single], [POSITIONS, collect]]) {
   refused(`multicall with a deadline at ${of}`, kind, conditional(DEADLINE_MULTICALL, DEADLINE, inner), 'UnknownCall');
   refused(`multicall with a block hash at ${of}`, kind, conditional(HASH_MULTICALL, HASH_ONE, inner), 'UnknownCall');
 }
-for (const kind of [TOKEN, WRAPPED, SAVINGS]) {
+for (const kind of [TOKEN, WRAPPED, SAVINGS, LIFE, REGISTER]) {
   const data = encodeFunctionData({ abi: PLAIN_MULTICALL, args: [[transfer]] });
   refused(`multicall at ${kind.role}`, kind, data, 'UnknownCall');
 }
@@ -408,12 +435,93 @@ refused('deposit of a vault at WETH', WRAPPED, call(SAVINGS, 'deposit', 100n, AC
 // -------------------------------------------------------------------------------------------------- lifecycle
 
 const spawn = call(LIFE, 'spawnReplicant', HASH_ONE, THIRD, HASH_TWO);
-means('spawnReplicant', LIFE, spawn, { class: 'SpawnReplicant', positionId: BigInt(HASH_TWO) });
-means('settle', LIFE, call(LIFE, 'settle', HASH_ONE, HASH_TWO), { class: 'Settle' });
+const settle = call(LIFE, 'settle', HASH_ONE, HASH_TWO);
+means('spawnReplicant', LIFE, spawn, { class: 'SpawnReplicant', golemId: HASH_ONE });
+means('settle', LIFE, settle, { class: 'Settle', golemId: HASH_ONE });
+means('spawnReplicant of no Golem', LIFE, withWord(spawn, 0, '0x'), { class: 'SpawnReplicant' });
+means('settle of the last Golem', LIFE, withWord(settle, 0, LAST_HASH), { class: 'Settle', golemId: LAST_HASH });
 refused('spawnReplicant with a dirty bit', LIFE, withWord(spawn, 1, numberToHex(2n ** 160n)), 'Malformed');
-refused('settle with a word too many', LIFE, concat([call(LIFE, 'settle', HASH_ONE, HASH_TWO), pad('0x')]), 'NotCanonical');
-refused('settle with coins', LIFE, call(LIFE, 'settle', HASH_ONE, HASH_TWO), 'UnexpectedValue', 1n);
+misshapen('spawnReplicant', LIFE, spawn);
+misshapen('settle', LIFE, settle);
 refused('transfer at the lifecycle', LIFE, transfer, 'UnknownCall');
+
+/** What no call with a fixed number of words may be. */
+function misshapen(name, kind, data) {
+  refused(`${name} with a byte too many`, kind, concat([data, '0x00']), 'NotCanonical');
+  refused(`${name} with a word too many`, kind, concat([data, pad('0x')]), 'NotCanonical');
+  refused(`${name} with a byte too few`, kind, withoutEnd(data, 1), 'NotCanonical');
+  refused(`${name} with a word too few`, kind, withoutEnd(data, 32), 'NotCanonical');
+  refused(`${name} without arguments`, kind, slice(data, 0, 4), 'NotCanonical');
+  refused(`${name} with coins`, kind, data, 'UnexpectedValue', 1n);
+}
+
+// --------------------------------------------------------------------------------------------------- registry
+
+for (const [functionName, usual, others] of [
+  ['updateVitality', [3, 4200], { 'at its least': [0, 0], 'at its most': [255, 65535] }],
+  ['setDreaming', [true], { 'of waking': [false] }],
+  ['updatePad', [-100, 0, 100], { 'at its least': [-128, -128, -128], 'at its most': [127, 127, 127] }],
+  ['heartbeat', [HASH_TWO], { 'of an empty log': [NO_HASH] }],
+  ['close', [], {}],
+]) {
+  const data = call(REGISTER, functionName, HASH_ONE, ...usual);
+  const said = { class: 'Publish', golemId: HASH_ONE };
+  means(functionName, REGISTER, data, said);
+  for (const [what, args] of Object.entries(others)) {
+    means(`${functionName} ${what}`, REGISTER, call(REGISTER, functionName, HASH_ONE, ...args), said);
+  }
+  means(`${functionName} of no Golem`, REGISTER, withWord(data, 0, '0x'), { class: 'Publish' });
+  means(`${functionName} of the last Golem`, REGISTER, withWord(data, 0, LAST_HASH), { ...said, golemId: LAST_HASH });
+  misshapen(functionName, REGISTER, data);
+  refused(`${functionName} at the lifecycle`, LIFE, data, 'UnknownCall');
+}
+
+const awake = call(REGISTER, 'setDreaming', HASH_ONE, false);
+const vitality = call(REGISTER, 'updateVitality', HASH_ONE, 3, 4200);
+const mood = call(REGISTER, 'updatePad', HASH_ONE, -100, 0, 100);
+for (const [name, data, index, words] of [
+  ['phase', vitality, 1, { 'one too large': 2n ** 8n, 'with the highest bit': 2n ** 255n + 3n }],
+  ['score', vitality, 2, { 'one too large': 2n ** 16n, 'with the highest bit': 2n ** 255n + 4200n }],
+  ['dream', awake, 1, { 'of two': 2n, 'of all bits': maxUint256, 'with the highest bit': 2n ** 255n + 1n }],
+  ...['pleasure', 'arousal', 'dominance'].map((name, i) => [name, mood, i + 1, {
+    'one too large': 2n ** 7n,
+    'not extended': 2n ** 8n - 1n,
+    'extended by half': 2n ** 128n - 1n,
+    'one too small': 2n ** 256n - 129n,
+    'with the highest bit': 2n ** 255n + 1n,
+  }]),
+]) {
+  for (const [what, word] of Object.entries(words)) {
+    refused(`${name} ${what}`, REGISTER, withWord(data, index, numberToHex(word)), 'Malformed');
+  }
+}
+refused('dream of two with a byte too many', REGISTER, concat([withWord(awake, 1, '0x02'), '0x00']), 'NotCanonical');
+
+const grant = {
+  delegate: AGENT, delegator: ACCOUNT, authority: LAST_HASH, salt: 7n, signature: concat([HASH_ONE, HASH_TWO, '0x1b']),
+  caveats: [{ enforcer: THIRD, terms: concat([HASH_ONE, THIRD, pad('0x', { size: 6 })]), args: '0x' }],
+};
+for (const [functionName, args] of Object.entries({
+  register: [HASH_ONE, AGENT],
+  registerWithGrant: [grant, 0n, HASH_TWO],
+  attach: [HASH_ONE, THIEF],
+  detach: [HASH_ONE],
+  advance: [HASH_ONE, 4],
+  feed: [HASH_ONE, 0],
+  revoke: [HASH_ONE],
+  revokeAll: [],
+  deregister: [HASH_ONE],
+})) {
+  const data = call(REGISTER, functionName, ...args);
+  refused(`${functionName}, an owner's call`, REGISTER, data, 'UnknownCall');
+  refused(`${functionName}, an owner's call, with coins`, REGISTER, data, 'UnexpectedValue', 1n);
+}
+refused('a question to the registry', REGISTER, call(REGISTER, 'state', HASH_ONE, ACCOUNT), 'UnknownCall');
+refused('spawnReplicant at the registry', REGISTER, spawn, 'UnknownCall');
+refused('settle at the registry', REGISTER, settle, 'UnknownCall');
+refused('transfer at the registry', REGISTER, transfer, 'UnknownCall');
+refused('a payment to the registry', REGISTER, '0x', 'NoSelector', 1n);
+refused('three bytes at the registry', REGISTER, slice(awake, 0, 3), 'NoSelector');
 
 for (const kind of ROLES) {
   refused(`an unknown selector at ${kind.role}`, kind, concat(['0xdeadbeef', HASH_ONE]), 'UnknownCall');

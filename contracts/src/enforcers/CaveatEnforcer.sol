@@ -2,40 +2,11 @@
 pragma solidity 0.8.30;
 
 import {ICaveatEnforcer} from "../interfaces/ICaveatEnforcer.sol";
-import {BATCH_DEFAULT, ModeCode, SINGLE_DEFAULT} from "../interfaces/ModeCode.sol";
+import {ModeCode} from "../interfaces/ModeCode.sol";
+import {ExecutionModes} from "./ExecutionModes.sol";
 
-/// @notice Four hooks that allow everything, and the checks of the execution mode. A rule overrides
-///         the hook it needs and names the modes it understands.
-/// @dev A mode is accepted only as a whole word that is known: an unknown call type, or a stray bit
-///      in selector or payload, is refused (INV-4), although today's accounts would ignore the bit.
-abstract contract CaveatEnforcer is ICaveatEnforcer {
-    /// @notice Calls must be made so that a failing one undoes the redemption.
-    error CaveatEnforcer_NotDefaultExecution(ModeCode mode);
-    /// @notice The rule understands one call that undoes the redemption when it fails.
-    error CaveatEnforcer_NotSingleDefault(ModeCode mode);
-    /// @notice The rule understands a batch that undoes the redemption when a call of it fails.
-    error CaveatEnforcer_NotBatchDefault(ModeCode mode);
-
-    /// @dev Single or batch; never try, delegatecall or staticcall.
-    modifier onlyDefaultExecutionMode(ModeCode mode) {
-        if (mode != SINGLE_DEFAULT && mode != BATCH_DEFAULT) {
-            revert CaveatEnforcer_NotDefaultExecution(mode);
-        }
-        _;
-    }
-
-    /// @dev For rules that read the execution as one packed call.
-    modifier onlySingleDefaultMode(ModeCode mode) {
-        if (mode != SINGLE_DEFAULT) revert CaveatEnforcer_NotSingleDefault(mode);
-        _;
-    }
-
-    /// @dev For rules that read the execution as a list of calls.
-    modifier onlyBatchDefaultMode(ModeCode mode) {
-        if (mode != BATCH_DEFAULT) revert CaveatEnforcer_NotBatchDefault(mode);
-        _;
-    }
-
+/// @notice Four hooks that allow everything. A rule overrides the hook it needs.
+abstract contract CaveatEnforcer is ExecutionModes, ICaveatEnforcer {
     /// @inheritdoc ICaveatEnforcer
     function beforeAllHook(
         bytes calldata terms,

@@ -36,3 +36,15 @@ interface IPriceFeed {
             uint80 answeredInRound
         );
 }
+
+/// @notice The part of a rollup's uptime feed that says whether its sequencer is up, and since when; what
+///         follows in the answer is not read.
+interface IUptimeFeed {
+    /// @return roundId Not used.
+    /// @return answer Zero for up.
+    /// @return startedAt When that began.
+    function latestRoundData()
+        external
+        view
+        returns (uint256 roundId, int256 answer, uint256 startedAt);
+}

@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {IGolemLifecycle} from "../interfaces/IGolemLifecycle.sol";
+import {IGolemRegistry} from "../interfaces/IGolemRegistry.sol";
 import {IToken, IVault, IWeth} from "../interfaces/ITokens.sol";
 import {
     IMulticall,
@@ -20,11 +21,14 @@ enum Role {
     PositionManager,
     Vault,
     Lifecycle,
-    AgentKey
+    AgentKey,
+    Registry
 }
 
-/// @notice What a call does. Every rule that speaks of classes has a word for each.
+/// @notice What a call does. Every rule that speaks of classes has a word for each. None is no call's
+///         class, so that an action nobody has classed is allowed nothing.
 enum Class {
+    None,
     Swap,
     AddLiquidity,
     RemoveLiquidity,
@@ -39,7 +43,8 @@ enum Class {
     Unwrap,
     GasTopUp,
     SpawnReplicant,
-    Settle
+    Settle,
+    Publish
 }
 
 /// @notice One effect of a call on the account that makes it. Unused fields are zero.
@@ -65,6 +70,8 @@ struct Action {
     address source;
     uint256 positionId;
     uint24 fee;
+    /// @dev Which Golem the call speaks of.
+    bytes32 golemId;
 }
 
 /// @notice Reads a call the way its target will read it, and refuses what it does not know.
@@ -90,6 +97,8 @@ library Actions {
     error Actions_PriceLimit(address target, uint256 limit);
     /// @notice A swap's path is not token, fee, token, and so on.
     error Actions_Path(uint256 length);
+    /// @notice A multicall of nothing, or of more than {MAX_INNER} calls.
+    error Actions_Multicall(address target, uint256 length);
     /// @notice A right to pull that does not show in an allowance at once, or outlives the call.
     error Actions_HiddenApproval(address token, bytes4 selector);
 
@@ -156,7 +165,7 @@ library Actions {
         returns (Action[] memory actions)
     {
         if (inner.length == 0 || inner.length > MAX_INNER) {
-            revert Actions_UnknownCall(target, bytes4(0));
+            revert Actions_Multicall(target, inner.length);
         }
         actions = new Action[](inner.length);
         uint256 at = (1 + inner.length) * WORD;
@@ -186,6 +195,8 @@ library Actions {
             _positionManager(action, selector, arguments);
         } else if (role == Role.Lifecycle) {
             _lifecycle(action, selector, arguments);
+        } else if (role == Role.Registry) {
+            _registry(action, selector, arguments);
         } else if (role == Role.Vault && _isVaultCall(selector)) {
             _vault(action, selector, arguments);
         } else if (role == Role.Weth && selector == IWeth.withdraw.selector) {
@@ -455,11 +466,38 @@ library Actions {
         if (selector == IGolemLifecycle.spawnReplicant.selector) {
             _requireLength(action.target, selector, arguments, 3);
             action.class = Class.SpawnReplicant;
-            (,, bytes32 delegationHash) = abi.decode(arguments, (bytes32, address, bytes32));
-            action.positionId = uint256(delegationHash);
+            (action.golemId,,) = abi.decode(arguments, (bytes32, address, bytes32));
         } else if (selector == IGolemLifecycle.settle.selector) {
             _requireLength(action.target, selector, arguments, 2);
             action.class = Class.Settle;
+            (action.golemId,) = abi.decode(arguments, (bytes32, bytes32));
+        } else {
+            revert Actions_UnknownCall(action.target, selector);
+        }
+    }
+
+    /// @dev What an agent says of itself. An owner's calls are unknown here: an account that is its
+    ///      Golem's owner would speak with his voice (ATK-14).
+    function _registry(Action memory action, bytes4 selector, bytes calldata arguments)
+        private
+        pure
+    {
+        action.class = Class.Publish;
+        if (selector == IGolemRegistry.updateVitality.selector) {
+            _requireLength(action.target, selector, arguments, 3);
+            (action.golemId,,) = abi.decode(arguments, (bytes32, uint8, uint16));
+        } else if (selector == IGolemRegistry.setDreaming.selector) {
+            _requireLength(action.target, selector, arguments, 2);
+            (action.golemId,) = abi.decode(arguments, (bytes32, bool));
+        } else if (selector == IGolemRegistry.updatePad.selector) {
+            _requireLength(action.target, selector, arguments, 4);
+            (action.golemId,,,) = abi.decode(arguments, (bytes32, int8, int8, int8));
+        } else if (selector == IGolemRegistry.heartbeat.selector) {
+            _requireLength(action.target, selector, arguments, 2);
+            (action.golemId,) = abi.decode(arguments, (bytes32, bytes32));
+        } else if (selector == IGolemRegistry.close.selector) {
+            _requireLength(action.target, selector, arguments, 1);
+            action.golemId = abi.decode(arguments, (bytes32));
         } else {
             revert Actions_UnknownCall(action.target, selector);
         }

@@ -25,6 +25,11 @@ library MortalityTimeWindow {
         }
         start = uint64(bytes8(terms[0:8]));
         end = uint64(bytes8(terms[8:16]));
+        requireOrdered(start, end);
+    }
+
+    /// @notice Refuses a window that would never open.
+    function requireOrdered(uint64 start, uint64 end) internal pure {
         if (end < start) revert MortalityTimeWindow_InvertedWindow(start, end);
     }
 

@@ -15,6 +15,8 @@ pragma solidity 0.8.30;
 ///      grid takes all that is live into its newest bucket. Within an epoch a grid is never
 ///      shortened, so that of two grants alive together neither sheds what the other must remember.
 ///
+///      Arithmetic is unchecked where fields of the word bound it: every redemption runs it.
+///
 ///      Not promised: that spends of an earlier epoch are remembered for longer than the shortest
 ///      period the owner has signed since; nor buckets of one minute after October 2033, when
 ///      their index ends and everything is refused.
@@ -77,8 +79,11 @@ library SpendWindow {
         if (amount > _room(units, scale, cap)) {
             revert SpendWindow_OverCap(units << scale, amount, cap);
         }
-        // The newest bucket is lowest, and with the cap below 2^15 units it does not run over.
-        return current + ((amount + (1 << scale) - 1) >> scale);
+        // The newest bucket is lowest, and with the cap below 2^15 units it does not run over; the
+        // amount is below 2^64 by now.
+        unchecked {
+            return current + ((amount + (1 << scale) - 1) >> scale);
+        }
     }
 
     /// @notice What still counts at `nowAt`, in micro-dollars, on the grid last used; rounded up.
@@ -114,7 +119,7 @@ library SpendWindow {
 
         uint256 storedMinutes = _minutes(word);
         if (epoch == highest && bucketMinutes < storedMinutes) bucketMinutes = storedMinutes;
-        uint256 index = nowAt / (bucketMinutes * 1 minutes);
+        uint256 index = _index(nowAt, bucketMinutes);
         if (index > LAST_BUCKET) revert SpendWindow_TimeOutOfRange(index, LAST_BUCKET);
 
         uint256 buckets;
@@ -140,16 +145,18 @@ library SpendWindow {
         returns (uint256)
     {
         if (storedMinutes == 0) return word & BUCKETS_MASK;
-        return _live(word, nowAt / (storedMinutes * 1 minutes));
+        return _live(word, _index(nowAt, storedMinutes));
     }
 
     /// @dev The buckets as of bucket `index`, those of more than 12 before it dropped.
     function _live(uint256 word, uint256 index) private pure returns (uint256) {
         uint256 newest = (word >> INDEX_AT) & LAST_BUCKET;
         if (index < newest) revert SpendWindow_TimeWentBack(index, newest);
-        uint256 passed = index - newest;
-        if (passed >= BUCKETS) return 0;
-        return (word << (passed * UNIT_BITS)) & BUCKETS_MASK;
+        unchecked {
+            uint256 passed = index - newest;
+            if (passed >= BUCKETS) return 0;
+            return (word << (passed * UNIT_BITS)) & BUCKETS_MASK;
+        }
     }
 
     /// @dev Brings buckets from scale `from` to scale `to`, unless they do not fit there: then
@@ -179,13 +186,18 @@ library SpendWindow {
     /// @dev What fits under the cap beside `units`, in micro-dollars.
     function _room(uint256 units, uint256 scale, uint256 cap) private pure returns (uint256) {
         uint256 most = cap >> scale;
-        return units < most ? (most - units) << scale : 0;
+        unchecked {
+            return units < most ? (most - units) << scale : 0;
+        }
     }
 
     /// @dev All buckets together. Neighbours are added into pairs of 30 bits; as 2^30 leaves 1 when
     ///      divided by 2^30 − 1, the remainder is the sum of the pairs, which is far below.
     function _sum(uint256 buckets) private pure returns (uint256) {
-        return ((buckets & LOWER_OF_PAIRS) + ((buckets >> UNIT_BITS) & LOWER_OF_PAIRS)) % FULL_PAIR;
+        unchecked {
+            return
+                ((buckets & LOWER_OF_PAIRS) + ((buckets >> UNIT_BITS) & LOWER_OF_PAIRS)) % FULL_PAIR;
+        }
     }
 
     /// @dev The smallest scale at which `cap` is below 2^15 units: how many bits it has above 15.
@@ -212,7 +224,16 @@ library SpendWindow {
             rest >>= 2;
         }
         // 0, 1, 2 and 3 have 0, 1, 2 and 2 bits.
-        scale += rest == 3 ? 2 : rest;
+        unchecked {
+            scale += rest == 3 ? 2 : rest;
+        }
+    }
+
+    /// @dev Of a length that is at least one minute and at most {MAX_BUCKET_MINUTES}.
+    function _index(uint256 nowAt, uint256 bucketMinutes) private pure returns (uint256) {
+        unchecked {
+            return nowAt / (bucketMinutes * 1 minutes);
+        }
     }
 
     function _minutes(uint256 word) private pure returns (uint256) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.30;
 
-import {IPriceFeed} from "../interfaces/IPriceFeed.sol";
+import {IPriceFeed, IUptimeFeed} from "../interfaces/IPriceFeed.sol";
 
 /// @notice A token and the one feed that prices it, as the owner signed them.
 struct PricedToken {
@@ -83,7 +83,7 @@ library Valuation {
     /// @notice Refuses while a rollup's sequencer is down and for `grace` seconds after.
     /// @dev Chainlink's uptime feed answers 0 for up, and starts a round at each change.
     function requireSequencer(address feed, uint256 grace, uint256 nowAt) internal view {
-        (, int256 answer, uint256 since,,) = IPriceFeed(feed).latestRoundData();
+        (, int256 answer, uint256 since) = IUptimeFeed(feed).latestRoundData();
         if (answer != 0 || since == 0 || since > nowAt || nowAt - since < grace) {
             revert Valuation_Sequencer(feed, answer, since, grace);
         }
@@ -98,7 +98,9 @@ library Valuation {
         returns (uint256 product, uint256 unit)
     {
         if (amount > MAX_AMOUNT) revert Valuation_Amount(amount);
-        product = amount * answer * MICRO;
+        unchecked {
+            product = amount * answer * MICRO;
+        }
         unit = 10 ** (uint256(priced.tokenDecimals) + priced.feedDecimals);
     }
 }

@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {CaveatEnforcer} from "../../src/enforcers/CaveatEnforcer.sol";
+import {ExecutionModes} from "../../src/enforcers/ExecutionModes.sol";
 import {
     BATCH_DEFAULT,
     BATCH_TRY,
@@ -48,14 +49,14 @@ contract CaveatEnforcerTest is TestBase {
 
     function test_a_single_rule_refuses_a_batch() public {
         vm.expectRevert(
-            _error(CaveatEnforcer.CaveatEnforcer_NotSingleDefault.selector, BATCH_DEFAULT)
+            _error(ExecutionModes.ExecutionModes_NotSingleDefault.selector, BATCH_DEFAULT)
         );
         _enforcer.singleDefault(BATCH_DEFAULT);
     }
 
     function test_a_batch_rule_refuses_a_single_call() public {
         vm.expectRevert(
-            _error(CaveatEnforcer.CaveatEnforcer_NotBatchDefault.selector, SINGLE_DEFAULT)
+            _error(ExecutionModes.ExecutionModes_NotBatchDefault.selector, SINGLE_DEFAULT)
         );
         _enforcer.batchDefault(SINGLE_DEFAULT);
     }
@@ -101,11 +102,11 @@ contract CaveatEnforcerTest is TestBase {
     }
 
     function _assertNoCheckPasses(ModeCode mode) private {
-        vm.expectRevert(_error(CaveatEnforcer.CaveatEnforcer_NotDefaultExecution.selector, mode));
+        vm.expectRevert(_error(ExecutionModes.ExecutionModes_NotDefaultExecution.selector, mode));
         _enforcer.defaultExecution(mode);
-        vm.expectRevert(_error(CaveatEnforcer.CaveatEnforcer_NotSingleDefault.selector, mode));
+        vm.expectRevert(_error(ExecutionModes.ExecutionModes_NotSingleDefault.selector, mode));
         _enforcer.singleDefault(mode);
-        vm.expectRevert(_error(CaveatEnforcer.CaveatEnforcer_NotBatchDefault.selector, mode));
+        vm.expectRevert(_error(ExecutionModes.ExecutionModes_NotBatchDefault.selector, mode));
         _enforcer.batchDefault(mode);
     }
 

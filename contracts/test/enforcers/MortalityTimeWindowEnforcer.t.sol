@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {CaveatEnforcer} from "../../src/enforcers/CaveatEnforcer.sol";
+import {ExecutionModes} from "../../src/enforcers/ExecutionModes.sol";
 import {MortalityTimeWindowEnforcer} from "../../src/enforcers/MortalityTimeWindowEnforcer.sol";
 import {Caveat, Delegation, IDelegationManager} from "../../src/interfaces/IDelegationManager.sol";
 import {
@@ -275,7 +276,7 @@ contract MortalityTimeWindowEnforcerTest is TestBase {
 
     function _modeRefused(ModeCode mode) private pure returns (bytes memory) {
         return
-            abi.encodeWithSelector(CaveatEnforcer.CaveatEnforcer_NotDefaultExecution.selector, mode);
+            abi.encodeWithSelector(ExecutionModes.ExecutionModes_NotDefaultExecution.selector, mode);
     }
 }
 
@@ -498,7 +499,7 @@ contract MortalityTimeWindowEnforcerDevchainTest is DevchainTest {
 
     function _expectModeRefused(ModeCode mode) private {
         vm.expectRevert(
-            abi.encodeWithSelector(CaveatEnforcer.CaveatEnforcer_NotDefaultExecution.selector, mode)
+            abi.encodeWithSelector(ExecutionModes.ExecutionModes_NotDefaultExecution.selector, mode)
         );
     }
 }

@@ -47,11 +47,13 @@ contract PriceFeedTest is TestBase {
     /// @dev What ATK-24 needs: a round that a rule must refuse.
     function testFuzz_a_round_is_taken_as_given(
         uint64 roundId,
-        int256 answer,
-        uint256 startedAt,
-        uint256 updatedAt,
-        uint64 answeredInRound
+        int128 answer,
+        uint40 startedAt,
+        uint40 updatedAt,
+        uint40 behind
     ) public {
+        vm.assume(behind <= roundId);
+        uint64 answeredInRound = roundId - behind;
         vm.prank(_setter.account);
         _aggregator.setRound(roundId, answer, startedAt, updatedAt, answeredInRound);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.30;
 
+import {Delegation, ROOT_AUTHORITY} from "../../src/interfaces/IDelegationManager.sol";
+import {IGolemRegistry} from "../../src/interfaces/IGolemRegistry.sol";
 import {IToken, IVault, IWeth} from "../../src/interfaces/ITokens.sol";
 import {
     IMulticall,
@@ -9,6 +11,8 @@ import {
     ISwapRouter,
     ISwapRouter02
 } from "../../src/interfaces/IUniswapV3.sol";
+import {GolemRegistry} from "../../src/registry/GolemRegistry.sol";
+import {GolemWord} from "../../src/registry/GolemWord.sol";
 import {Action, Actions, Class, Role} from "../../src/rules/Actions.sol";
 import {DevchainTest} from "../DevchainTest.sol";
 import {Decoder} from "./Actions.t.sol";
@@ -505,6 +509,113 @@ contract ActionsDevchainTest is DevchainTest {
         vm.assertEq(key.balance - had, actions[0].amountOut, "arrived at the key");
     }
 
+    // The register
+
+    /// @dev The account owns two Golems and speaks for both: only the one that is told changes.
+    function testFuzz_an_agents_word_moves_nothing_and_changes_the_golem_it_tells(
+        uint256 seed,
+        bytes32 auditHead
+    ) public {
+        IGolemRegistry registry = new GolemRegistry();
+        bytes32 golem = _register(registry, "first");
+        bytes32 other = _register(registry, "second");
+        GolemWord untouched = registry.word(other);
+        bytes[5] memory calls = [
+            abi.encodeCall(
+                IGolemRegistry.updateVitality,
+                (golem, uint8(within(seed, 0, 4)), uint16(within(seed, 0, 10_000)))
+            ),
+            abi.encodeCall(IGolemRegistry.setDreaming, (golem, seed % 2 == 0)),
+            abi.encodeCall(
+                IGolemRegistry.updatePad, (golem, -100, int8(uint8(within(seed, 0, 100))), 100)
+            ),
+            abi.encodeCall(IGolemRegistry.heartbeat, (golem, auditHead)),
+            abi.encodeCall(IGolemRegistry.close, (golem))
+        ];
+
+        for (uint256 i = 0; i < calls.length; i++) {
+            GolemWord had = registry.word(golem);
+            vm.warp(NOW + 1 + i);
+
+            Action[] memory actions = _act(Role.Registry, address(registry), calls[i]);
+
+            _assertNothingMoved();
+            vm.assertEq(uint256(actions[0].class), uint256(Class.Publish), "class");
+            vm.assertEq(actions[0].golemId, golem, "of which Golem");
+            vm.assertTrue(_differ(registry.word(golem), had), "it was written down");
+            vm.assertFalse(_differ(registry.word(other), untouched), "of no other Golem");
+        }
+    }
+
+    /// @dev ATK-14: the registry would obey the account, for it is the owner.
+    function test_an_account_that_owns_its_golem_may_not_speak_as_the_owner() public {
+        IGolemRegistry registry = new GolemRegistry();
+        bytes32 golem = _register(registry, "first");
+        address thief = actor("thief").account;
+        vm.prank(_account);
+        registry.updateVitality(golem, 2, 1);
+        bytes[9] memory calls = [
+            abi.encodeCall(IGolemRegistry.register, ("second", thief)),
+            abi.encodeCall(IGolemRegistry.registerWithGrant, (_grant("third", thief), 0, "third")),
+            abi.encodeCall(IGolemRegistry.attach, (golem, thief)),
+            abi.encodeCall(IGolemRegistry.detach, (golem)),
+            abi.encodeCall(IGolemRegistry.feed, (golem, 0)),
+            abi.encodeCall(IGolemRegistry.advance, (golem, 4)),
+            abi.encodeCall(IGolemRegistry.revoke, (golem)),
+            abi.encodeCall(IGolemRegistry.revokeAll, ()),
+            abi.encodeCall(IGolemRegistry.deregister, (golem))
+        ];
+
+        for (uint256 i = 0; i < calls.length; i++) {
+            vm.prank(_account);
+            (bool ok,) = address(registry).call(calls[i]);
+
+            vm.assertTrue(ok, "the registry is content");
+            // The first four bytes are wanted.
+            // forge-lint: disable-next-line(unsafe-typecast)
+            bytes4 selector = bytes4(calls[i]);
+            vm.expectRevert(
+                abi.encodeWithSelector(
+                    Actions.Actions_UnknownCall.selector, address(registry), selector
+                )
+            );
+            _decoder.decode(Role.Registry, address(registry), 0, calls[i]);
+        }
+    }
+
+    /// @dev ATK-15: a word with stray bits is no value of its type, there as here.
+    function test_the_registry_refuses_the_stray_bits_that_are_refused_here() public {
+        IGolemRegistry registry = new GolemRegistry();
+        bytes32 golem = _register(registry, "first");
+        bytes4[6] memory selectors = [
+            IGolemRegistry.updateVitality.selector,
+            IGolemRegistry.updateVitality.selector,
+            IGolemRegistry.setDreaming.selector,
+            IGolemRegistry.updatePad.selector,
+            IGolemRegistry.updatePad.selector,
+            IGolemRegistry.updatePad.selector
+        ];
+        uint8[6] memory counts = [2, 2, 1, 3, 3, 3];
+        uint8[6] memory bent = [0, 1, 0, 0, 1, 2];
+        uint8[6] memory bits = [8, 16, 1, 8, 8, 8];
+
+        for (uint256 i = 0; i < selectors.length; i++) {
+            uint256[] memory words = new uint256[](counts[i]);
+            bytes memory clean = abi.encodePacked(selectors[i], golem, words);
+            words[bent[i]] = 1 << bits[i];
+            bytes memory dirty = abi.encodePacked(selectors[i], golem, words);
+            _act(Role.Registry, address(registry), clean);
+
+            vm.prank(_account);
+            (bool ok, bytes memory why) = address(registry).call(dirty);
+
+            vm.assertFalse(ok, "refused by the registry");
+            vm.assertEq(why, "", "before it reads what is said");
+            vm.expectRevert(bytes(""));
+            _decoder.decode(Role.Registry, address(registry), 0, dirty);
+        }
+    }
+
     /// @dev The names of the forms that only the second router has, from the interface it declares.
     function test_the_forms_of_multicall_are_what_the_interface_says() public pure {
         bytes4 both = type(IMulticallExtended).interfaceId;
@@ -702,6 +813,23 @@ contract ActionsDevchainTest is DevchainTest {
 
     function _affordable(address token, uint256 amount) private view returns (uint256) {
         return token == _usdc ? within(amount, 1000, 400_000e6) : within(amount, 1e9, 150e18);
+    }
+
+    /// @dev A Golem of the account, with the account as its agent.
+    function _register(IGolemRegistry registry, bytes32 salt) private returns (bytes32) {
+        vm.prank(_account);
+        return registry.register(salt, _account);
+    }
+
+    /// @dev Signed by the account for another Golem of its own.
+    function _grant(bytes32 salt, address to) private returns (Delegation memory) {
+        bytes32 golem = keccak256(abi.encode(_account, salt));
+        bytes memory terms = abi.encodePacked(golem, _account, uint16(0), uint32(0));
+        return link(plain(actor("account")), to, ROOT_AUTHORITY, only(address(0xca1), terms));
+    }
+
+    function _differ(GolemWord a, GolemWord b) private pure returns (bool) {
+        return GolemWord.unwrap(a) != GolemWord.unwrap(b);
     }
 
     // Promises and what became of them

@@ -2,23 +2,49 @@ use crate::framework::DETERMINISTIC_DEPLOYER;
 use alloy_primitives::{Address, B256, Bytes, keccak256};
 use std::sync::LazyLock;
 
-mod artifact {
-    #![expect(missing_docs, reason = "generated from an ABI, which has no docs")]
+/// Everything of ours that is deployed: bindings, what `bardo deploy` needs, and where it stands.
+macro_rules! contracts {
+    ($($name:ident, $artifact:literal, $at:ident;)*) => {
+        mod artifact {
+            #![expect(missing_docs, reason = "generated from an ABI, which has no docs")]
 
-    alloy_sol_types::sol!(
-        #[derive(Debug)]
-        GolemRegistry,
-        "../../contracts/artifacts/GolemRegistry.json"
-    );
+            $(alloy_sol_types::sol!(
+                #[derive(Debug)]
+                $name,
+                $artifact
+            );)*
+        }
 
-    alloy_sol_types::sol!(
-        #[derive(Debug)]
-        MortalityTimeWindowEnforcer,
-        "../../contracts/artifacts/MortalityTimeWindowEnforcer.json"
-    );
+        pub use artifact::{$($name),*};
+
+        static DEPLOYABLES: LazyLock<Vec<Deployable>> = LazyLock::new(|| {
+            vec![$(
+                deployable(stringify!($name), &$name::BYTECODE, &$name::DEPLOYED_BYTECODE)
+            ),*]
+        });
+
+        $(
+            #[doc = concat!("Address of the ", stringify!($name), " on every chain.")]
+            #[must_use]
+            pub fn $at() -> Address {
+                static AT: LazyLock<Address> =
+                    LazyLock::new(|| create2_address(keccak256(SALT), &$name::BYTECODE));
+                *AT
+            }
+        )*
+    };
 }
 
-pub use artifact::{GolemRegistry, MortalityTimeWindowEnforcer};
+contracts! {
+    DailySpendLimitEnforcer, "../../contracts/artifacts/DailySpendLimitEnforcer.json", daily_spend_limit_enforcer;
+    DreamModeEnforcer, "../../contracts/artifacts/DreamModeEnforcer.json", dream_mode_enforcer;
+    GolemCharterEnforcer, "../../contracts/artifacts/GolemCharterEnforcer.json", golem_charter_enforcer;
+    GolemPhaseEnforcer, "../../contracts/artifacts/GolemPhaseEnforcer.json", golem_phase_enforcer;
+    GolemRegistry, "../../contracts/artifacts/GolemRegistry.json", golem_registry;
+    MaxSlippageEnforcer, "../../contracts/artifacts/MaxSlippageEnforcer.json", max_slippage_enforcer;
+    MortalityTimeWindowEnforcer, "../../contracts/artifacts/MortalityTimeWindowEnforcer.json", mortality_time_window_enforcer;
+    VaultNAVEnforcer, "../../contracts/artifacts/VaultNAVEnforcer.json", vault_nav_enforcer;
+}
 
 /// Salt of every Bardo deployment: with fixed bytecode it fixes the address on every chain.
 const SALT: &[u8] = b"bardo.deploy.v1";
@@ -39,17 +65,6 @@ pub struct Deployable {
     pub salt: B256,
 }
 
-static DEPLOYABLES: LazyLock<Vec<Deployable>> = LazyLock::new(|| {
-    vec![
-        deployable("GolemRegistry", &GolemRegistry::BYTECODE, &GolemRegistry::DEPLOYED_BYTECODE),
-        deployable(
-            "MortalityTimeWindowEnforcer",
-            &MortalityTimeWindowEnforcer::BYTECODE,
-            &MortalityTimeWindowEnforcer::DEPLOYED_BYTECODE,
-        ),
-    ]
-});
-
 fn deployable(name: &'static str, init_code: &Bytes, runtime_code: &Bytes) -> Deployable {
     let salt = keccak256(SALT);
     Deployable {
@@ -65,12 +80,6 @@ fn deployable(name: &'static str, init_code: &Bytes, runtime_code: &Bytes) -> De
 #[must_use]
 pub fn deployables() -> &'static [Deployable] {
     &DEPLOYABLES
-}
-
-/// Address of the MortalityTimeWindowEnforcer on every chain.
-#[must_use]
-pub fn mortality_time_window_enforcer() -> Address {
-    create2_address(keccak256(SALT), &MortalityTimeWindowEnforcer::BYTECODE)
 }
 
 /// Where the deterministic deployer puts `init_code` under `salt`.

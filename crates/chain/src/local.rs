@@ -6,6 +6,10 @@
 mod guard;
 
 use alloy::primitives::{Address, B256, Bytes, U256, address, b256};
+use bardo_bindings::golem_registry;
+use golem_delegation::terms::{
+    Classes, GolemCharter, ListedTarget, ListedToken, Listing, MortalityTimeWindow, Role,
+};
 use guard::Guarded;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -95,12 +99,87 @@ pub struct AddressBook {
     pub eth_usd: Address,
     /// USDC/USD feed.
     pub usdc_usd: Address,
+    /// Uptime feed of a sequencer, as rollups have one.
+    pub sequencer_uptime: Address,
     /// ERC-4626 vault over USDC.
     pub vault: Address,
     /// Whole dollars per ether at which pools and feed start.
     pub eth_price: U256,
     /// Creation code of the framework's account proxy.
     pub proxy_code: Bytes,
+}
+
+/// Whose Golem a charter is for, and which of his grants it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CharterParties {
+    /// The Golem.
+    pub golem_id: B256,
+    /// Its owner's EOA, to which sweeps go.
+    pub owner: Address,
+    /// Where the money is.
+    pub account: Address,
+    /// Who acts.
+    pub agent_key: Address,
+    /// Number of the grant.
+    pub epoch: u16,
+}
+
+impl AddressBook {
+    /// The charter that Golems of the local chain live under: a thousand dollars a day and half of
+    /// it at once, one per cent of slippage, a tenth of the vault; 0.05 ether of gas money, 0.01 a
+    /// day. The feeds answer once and are good for a month.
+    #[must_use]
+    pub fn charter(&self, parties: &CharterParties, window: MortalityTimeWindow) -> GolemCharter {
+        const MONTH: u32 = 30 * 86_400;
+        let token = |token, feed, token_decimals| ListedToken {
+            token,
+            feed,
+            token_decimals,
+            feed_decimals: 8,
+            max_age: MONTH,
+        };
+        let targets = [
+            (self.swap_router_02, Role::SwapRouter02),
+            (self.usdc, Role::Token),
+            (self.weth, Role::Weth),
+            (self.swap_router, Role::SwapRouter),
+            (self.position_manager, Role::PositionManager),
+            (self.vault, Role::Vault),
+            (parties.agent_key, Role::AgentKey),
+        ];
+        GolemCharter {
+            golem_id: parties.golem_id,
+            owner: parties.owner,
+            epoch: parties.epoch,
+            generation: 0,
+            registry: golem_registry(),
+            account: parties.account,
+            beneficiary: parties.owner,
+            agent_key: parties.agent_key,
+            replicants: false,
+            classes: Classes::ALL,
+            window,
+            spend_cap: 1_000_000_000,
+            bucket_minutes: 120,
+            slippage_bps: 100,
+            vault: self.vault,
+            nav_bps: 1_000,
+            nav_cap: 500_000_000,
+            staleness: MONTH,
+            gas_ceiling: 50_000_000,
+            gas_daily_cap: 10_000_000,
+            settlement_asset: self.usdc,
+            listing: Listing {
+                sequencer_feed: Address::ZERO,
+                sequencer_grace: 0,
+                tokens: vec![
+                    token(self.usdc, self.usdc_usd, 6),
+                    token(self.weth, self.eth_usd, 18),
+                ],
+                targets: targets.map(|(target, role)| ListedTarget { target, role }).to_vec(),
+            },
+        }
+    }
 }
 
 impl LocalFiles {

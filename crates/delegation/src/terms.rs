@@ -6,7 +6,9 @@
 mod allowed_calldata;
 mod allowed_methods;
 mod allowed_targets;
+mod golem_charter;
 mod limited_calls;
+mod listing;
 mod mortality_time_window;
 mod redeemer;
 mod timestamp;
@@ -15,7 +17,9 @@ mod value_lte;
 pub use allowed_calldata::AllowedCalldata;
 pub use allowed_methods::AllowedMethods;
 pub use allowed_targets::AllowedTargets;
+pub use golem_charter::{Class, Classes, GolemCharter};
 pub use limited_calls::LimitedCalls;
+pub use listing::{ListedTarget, ListedToken, Listing, Role};
 pub use mortality_time_window::MortalityTimeWindow;
 pub use redeemer::Redeemer;
 pub use timestamp::Timestamp;
@@ -59,6 +63,107 @@ pub enum TermsError {
         /// Last second.
         end: u64,
     },
+    /// More bytes than the terms' own counts say.
+    #[error("terms have {extra} bytes behind their end")]
+    Trailing {
+        /// How many.
+        extra: usize,
+    },
+    /// More entries than a byte counts.
+    #[error("{entries} entries, of which a list has 255 at most")]
+    TooManyEntries {
+        /// How many.
+        entries: usize,
+    },
+    /// A target with a role nobody knows.
+    #[error("no target has the role {role}")]
+    UnknownRole {
+        /// Its number.
+        role: u8,
+    },
+    /// Flags or classes with a bit that has no meaning.
+    #[error("{bits:#x} has a bit without a meaning")]
+    UnknownBits {
+        /// All of them.
+        bits: u32,
+    },
+    /// A moment later than the terms have room for.
+    #[error("second {moment} is later than the terms can say")]
+    Moment {
+        /// In seconds.
+        moment: u64,
+    },
+    /// More gas money than the terms have room for.
+    #[error("{gwei} gwei of gas money do not fit the terms")]
+    GasMoney {
+        /// How much.
+        gwei: u64,
+    },
+    /// More than the whole.
+    #[error("{bps} basis points are more than the whole")]
+    Bps {
+        /// How many.
+        bps: u16,
+    },
+}
+
+/// Reads packed terms from front to back.
+struct Reader<'a> {
+    rest: &'a [u8],
+    whole: usize,
+}
+
+impl<'a> Reader<'a> {
+    const fn new(terms: &'a [u8]) -> Self {
+        Self { rest: terms, whole: terms.len() }
+    }
+
+    const fn take<const N: usize>(&mut self) -> Result<[u8; N], TermsError> {
+        let Some((field, rest)) = self.rest.split_first_chunk() else {
+            let read = self.whole - self.rest.len();
+            return Err(TermsError::TooShort { least: read + N, actual: self.whole });
+        };
+        self.rest = rest;
+        Ok(*field)
+    }
+
+    fn address(&mut self) -> Result<Address, TermsError> {
+        self.take().map(Address::from)
+    }
+
+    fn u8(&mut self) -> Result<u8, TermsError> {
+        self.take().map(u8::from_be_bytes)
+    }
+
+    fn u16(&mut self) -> Result<u16, TermsError> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, TermsError> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn u40(&mut self) -> Result<u64, TermsError> {
+        let [a, b, c, d, e] = self.take()?;
+        Ok(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
+    }
+
+    fn u48(&mut self) -> Result<u64, TermsError> {
+        let [a, b, c, d, e, f] = self.take()?;
+        Ok(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+    }
+
+    fn u64(&mut self) -> Result<u64, TermsError> {
+        self.take().map(u64::from_be_bytes)
+    }
+
+    /// Refuses what nobody read.
+    const fn end(&self) -> Result<(), TermsError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(TermsError::Trailing { extra: self.rest.len() })
+    }
 }
 
 /// Splits a list of fixed-size entries; an empty list is not one.

@@ -1,23 +1,31 @@
 use crate::{Owner, Stage};
 use alloy::{
     primitives::{
-        Address, Bytes, U256,
+        Address, B256, Bytes, U256,
         aliases::{U24, U160},
     },
     rpc::types::TransactionReceipt,
     sol_types::SolCall,
 };
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use bardo_bindings::{
+    GolemRegistry,
     defi::SwapRouter02::{ExactInputSingleParams, exactInputSingleCall},
     framework::DELEGATION_MANAGER,
+    golem_charter_enforcer, golem_registry,
 };
-use golem_chain::SwapGrant;
+use golem_chain::{SwapGrant, local::CharterParties};
 use golem_custody::{
     Clearance, ClearingPolicy, Denial, Execution, Receipt, Redemption, SessionKey, SessionSigner,
     Submit, clear,
 };
-use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow};
+use golem_delegation::{
+    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
+    terms::{GolemCharter, MortalityTimeWindow},
+};
+
+/// Salt of the one Golem an owner has in tests.
+const GOLEM_SALT: B256 = B256::repeat_byte(0x60);
 
 /// Gas money of a session key in tests: 0.05 ether.
 pub const STIPEND: U256 = U256::from_limbs([50_000_000_000_000_000, 0, 0, 0]);
@@ -77,6 +85,58 @@ pub fn unsigned(delegator: Address, grant: &SwapGrant) -> Delegation {
     }
 }
 
+/// The charter of a Golem of `owner`, as `change`d; the Golem is registered where it was not.
+pub async fn charter(
+    stage: &Stage,
+    owner: &Owner,
+    agent_key: Address,
+    change: impl FnOnce(&mut GolemCharter),
+) -> Result<GolemCharter> {
+    let signer = owner.signer.address();
+    let golem_id = stage
+        .node()
+        .read(golem_registry(), GolemRegistry::golemIdOfCall { owner: signer, salt: GOLEM_SALT })
+        .await?;
+    let known = GolemRegistry::ownerOfCall { golemId: golem_id };
+    if stage.node().read(golem_registry(), known).await?.is_zero() {
+        let register = GolemRegistry::registerCall { salt: GOLEM_SALT, agentKey: agent_key };
+        let receipt = stage
+            .send_as(signer, golem_registry(), U256::ZERO, register.abi_encode().into())
+            .await?;
+        ensure!(receipt.status(), "registration failed");
+    }
+    let now = stage.now().await?;
+    let parties = CharterParties {
+        golem_id,
+        owner: signer,
+        account: owner.account.address,
+        agent_key,
+        epoch: 1,
+    };
+    let mut charter = stage.book().charter(&parties, MortalityTimeWindow::new(now, now + 604_800)?);
+    change(&mut charter);
+    Ok(charter)
+}
+
+/// A root delegation with that charter alone, which nobody has signed yet.
+pub fn chartered(charter: &GolemCharter) -> Result<Delegation> {
+    Ok(Delegation {
+        delegate: charter.agent_key,
+        delegator: charter.account,
+        authority: ROOT_AUTHORITY,
+        caveats: vec![Caveat::new(golem_charter_enforcer(), charter.encode()?)],
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    })
+}
+
+/// Sells `amount` of USDC as [`swap`] does, for no less than 99 % of what the feeds say it is worth.
+#[must_use]
+pub fn fair_swap(stage: &Stage, recipient: Address, amount: U256) -> Execution {
+    let worth = amount * U256::from(1_000_000_000_000u64) / stage.book().eth_price;
+    swap_for(stage, recipient, amount, worth * U256::from(99) / U256::from(100))
+}
+
 /// A grant to sell USDC for WETH: `calls` times within `window`.
 #[must_use]
 pub const fn swap_grant(
@@ -102,6 +162,10 @@ pub const fn swap_grant(
 /// Sells `amount` of USDC on the 0.05 % pool, to `recipient`.
 #[must_use]
 pub fn swap(stage: &Stage, recipient: Address, amount: U256) -> Execution {
+    swap_for(stage, recipient, amount, U256::ZERO)
+}
+
+fn swap_for(stage: &Stage, recipient: Address, amount: U256, minimum: U256) -> Execution {
     let book = stage.book();
     let call = exactInputSingleCall {
         params: ExactInputSingleParams {
@@ -110,7 +174,7 @@ pub fn swap(stage: &Stage, recipient: Address, amount: U256) -> Execution {
             fee: FEE,
             recipient,
             amountIn: amount,
-            amountOutMinimum: U256::ZERO,
+            amountOutMinimum: minimum,
             sqrtPriceLimitX96: U160::ZERO,
         },
     };
@@ -137,6 +201,20 @@ impl Agent {
         let terms = swap_grant(stage, key.address(), account, calls, window);
         let grant = owner.signer.grant(&stage.domain(), unsigned(account, &terms))?;
         Ok(Self { key, grant, account })
+    }
+
+    /// A Golem of `owner` that is registered and lives under the local chain's charter, as `change`d,
+    /// from now for a week.
+    pub async fn chartered(
+        stage: &Stage,
+        owner: &Owner,
+        change: impl FnOnce(&mut GolemCharter),
+    ) -> Result<Self> {
+        let key = SessionKey::born();
+        stage.fund(key.address(), STIPEND, U256::ZERO).await?;
+        let charter = charter(stage, owner, key.address(), change).await?;
+        let grant = owner.signer.grant(&stage.domain(), chartered(&charter)?)?;
+        Ok(Self { key, grant, account: owner.account.address })
     }
 
     /// The redemption of its grant for one call.

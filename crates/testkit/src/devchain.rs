@@ -171,7 +171,7 @@ fn stamp(root: &Path, parts: &[u8]) -> Result<String> {
     let mut hasher = Sha256::new();
     hasher.update(parts);
     hasher.update(include_bytes!("devchain.rs"));
-    for name in ["UsdCoin", "PriceAggregator", "PriceFeed", "YieldVault"] {
+    for name in ["UsdCoin", "PriceAggregator", "PriceFeed", "SequencerUptime", "YieldVault"] {
         hasher.update(local_code(root, name)?);
     }
     for contract in deployables() {
@@ -253,6 +253,10 @@ impl Builder {
         progress("feeds and vault");
         let eth_usd = self.feed("ETH / USD", ETH_PRICE).await?;
         let usdc_usd = self.feed("USDC / USD", 1).await?;
+        let code =
+            [local_code(&self.root, "SequencerUptime")?.as_ref(), &FAUCET.abi_encode()].concat();
+        let sequencer = self.create(B256::ZERO, &code).await?;
+        let sequencer_uptime = self.proxied(sequencer).await?;
         let vault = self.vault().await?;
 
         progress("bardo");
@@ -276,6 +280,7 @@ impl Builder {
             pool_3000,
             eth_usd,
             usdc_usd,
+            sequencer_uptime,
             vault,
             eth_price: U256::from(ETH_PRICE),
             proxy_code: parts.proxy.clone(),
@@ -405,12 +410,17 @@ impl Builder {
         let answer = (U256::from(price) * U256::from(100_000_000u64)).try_into()?;
         self.call(aggregator, PriceAggregator::setCall { answer }, U256::ZERO).await?;
 
-        let arguments = (aggregator, FAUCET).abi_encode_params();
-        let code = [local_code(&self.root, "PriceFeed")?.as_ref(), &arguments].concat();
-        let feed = self.create(B256::ZERO, &code).await?;
+        let feed = self.proxied(aggregator).await?;
         let round = self.node.read(feed, defi::PriceFeed::latestRoundDataCall {}).await?;
         ensure!(round.answer == answer, "feed answers {}", round.answer);
         Ok(feed)
+    }
+
+    /// The first hop in front of an aggregator.
+    async fn proxied(&self, aggregator: Address) -> Result<Address> {
+        let arguments = (aggregator, FAUCET).abi_encode_params();
+        let code = [local_code(&self.root, "PriceFeed")?.as_ref(), &arguments].concat();
+        self.create(B256::ZERO, &code).await
     }
 
     async fn vault(&self) -> Result<Address> {

@@ -5,6 +5,8 @@ pub mod devchain;
 mod multisig;
 mod stage;
 
-pub use agent::{Agent, Attempt, STIPEND, swap, swap_grant, unsigned};
+pub use agent::{
+    Agent, Attempt, STIPEND, charter, chartered, fair_swap, swap, swap_grant, unsigned,
+};
 pub use multisig::MultiSigOwner;
 pub use stage::{Owner, Stage, dollars, fixed_signer, root};

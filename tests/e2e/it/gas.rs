@@ -5,19 +5,28 @@
 use alloy::{
     primitives::{Address, B256, Bytes, U256, address},
     providers::ext::AnvilApi,
+    sol_types::SolCall,
 };
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
+    GolemRegistry,
+    defi::{Erc20, SwapRouter02::exactInputSingleCall},
     deployables, enforcers,
     framework::{DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER, SIMPLE_FACTORY},
-    mortality_time_window_enforcer,
+    golem_registry, mortality_time_window_enforcer,
 };
-use bardo_testkit::{STIPEND, Stage, dollars, root, swap, swap_grant, unsigned};
+use bardo_testkit::{
+    STIPEND, Stage, charter, chartered, dollars, fair_swap, fixed_signer, root, swap, swap_grant,
+    unsigned,
+};
 use golem_chain::{AccountKind, local::FAUCET};
 use golem_custody::{Execution, Redemption};
 use golem_delegation::{
     Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
-    terms::{MortalityTimeWindow, Timestamp},
+    terms::{
+        AllowedCalldata, AllowedMethods, AllowedTargets, GolemCharter, LimitedCalls, ListedToken,
+        MortalityTimeWindow, Redeemer, Timestamp, ValueLte,
+    },
 };
 use std::{collections::BTreeMap, env, fs};
 
@@ -46,6 +55,26 @@ impl Meter<'_> {
         let receipt = self.stage.send_as(from, to, U256::ZERO, data).await?;
         ensure!(receipt.status(), "{name} failed");
         self.figures.insert(name, receipt.gas_used);
+        Ok(())
+    }
+
+    fn figure(&self, name: &str) -> Result<u64> {
+        self.figures.get(name).copied().with_context(|| format!("{name} was not measured"))
+    }
+
+    /// Fails where the committed figures are others.
+    fn compare(&self, file: &str) -> Result<()> {
+        let path = root().join(format!("contracts/snapshots/{file}.json"));
+        let measured = format!("{}\n", serde_json::to_string_pretty(&self.figures)?);
+        if env::var_os("BLESS_GAS").is_some() {
+            ensure!(env::var_os("CI").is_none(), "CI compares; it does not bless");
+            fs::write(&path, &measured)?;
+        }
+        let committed = fs::read_to_string(&path).unwrap_or_default();
+        ensure!(
+            measured == committed,
+            "gas moved; if it should have, run `make snapshots` and commit the file.\ncommitted: {committed}\nmeasured: {measured}"
+        );
         Ok(())
     }
 }
@@ -137,20 +166,200 @@ async fn named_gas_figures_are_the_committed_ones() -> Result<()> {
     meter.record("creation of a Hybrid vault", signer, SIMPLE_FACTORY, create.clone()).await?;
 
     // The one figure that is a promise: our window costs no more than the stock one it replaces.
-    let [ours, stock] = ["mortality window swap later", "stock timestamp swap later"]
-        .map(|name| meter.figures.get(name).copied().unwrap_or_default());
+    let ours = meter.figure("mortality window swap later")?;
+    let stock = meter.figure("stock timestamp swap later")?;
     ensure!(ours <= stock, "our window {ours}, stock timestamp {stock}");
 
-    let path = root().join("contracts/snapshots/redemptions.json");
-    let measured = format!("{}\n", serde_json::to_string_pretty(&meter.figures)?);
-    if env::var_os("BLESS_GAS").is_some() {
-        ensure!(env::var_os("CI").is_none(), "CI compares; it does not bless");
-        fs::write(&path, &measured)?;
+    meter.compare("redemptions")
+}
+
+/// Nine stock caveats around the same swap, as near to the charter's policy as they come.
+fn nine_stock_caveats(stage: &Stage, account: Address, call: &Execution) -> Result<Vec<Caveat>> {
+    let book = stage.book();
+    let selector = exactInputSingleCall::SELECTOR.into();
+    // tokenIn, tokenOut, fee, recipient and amount, a word each behind the selector.
+    let pinned = AllowedCalldata { start: U256::from(4), value: call.data.slice(4..164) };
+    let window = Timestamp { after: (START - 1).into(), before: (START + 604_801).into() };
+    // Balance may not fall, by token and holder: enforced in the after hook.
+    let rises = [&[0u8][..], book.weth.as_slice(), account.as_slice(), &[0; 32]].concat();
+    Ok(vec![
+        Caveat::new(enforcers::ALLOWED_TARGETS, AllowedTargets(vec![call.target]).encode()),
+        Caveat::new(enforcers::ALLOWED_METHODS, AllowedMethods(vec![selector]).encode()),
+        Caveat::new(enforcers::ALLOWED_CALLDATA, pinned.encode()),
+        Caveat::new(enforcers::VALUE_LTE, ValueLte(U256::ZERO).encode()),
+        Caveat::new(enforcers::TIMESTAMP, window.encode()),
+        Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(9)).encode()),
+        Caveat::new(enforcers::REDEEMER, Redeemer(vec![SESSION]).encode()),
+        Caveat::new(enforcers::NONCE, vec![0; 32]),
+        Caveat::new(enforcers::ERC20_BALANCE_CHANGE, rises),
+    ])
+}
+
+/// The charter beside the stock caveats it replaces, and what may be added to it.
+#[tokio::test]
+async fn the_charters_gas_is_within_its_bounds_and_as_committed() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.fixed_owner(AccountKind::Stateless7702).await?;
+    let child = fixed_signer(0x5c)?;
+    for key in [SESSION, child.address()] {
+        stage.fund(key, STIPEND, U256::ZERO).await?;
     }
-    let committed = fs::read_to_string(&path).unwrap_or_default();
-    ensure!(
-        measured == committed,
-        "gas moved; if it should have, run `make snapshots` and commit the file.\ncommitted: {committed}\nmeasured: {measured}"
-    );
+    stage.warp(START).await?;
+    let account = owner.account.address;
+    let manager = DELEGATION_MANAGER;
+    let sign = |grant: Delegation| owner.signer.grant(&stage.domain(), grant);
+    let one = fair_swap(&stage, account, dollars(1));
+    let bare = |caveats: Vec<Caveat>, delegate: Address| Delegation {
+        delegate,
+        delegator: account,
+        authority: ROOT_AUTHORITY,
+        caveats,
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    };
+    let law = charter(&stage, &owner, SESSION, |_| ()).await?;
+    let grant = |change: &dyn Fn(&mut GolemCharter)| {
+        let mut law = law.clone();
+        change(&mut law);
+        anyhow::Ok(sign(chartered(&law)?)?)
+    };
+    let mut meter = Meter { stage: &stage, figures: BTreeMap::new() };
+    // The account holds both tokens before the first redemption: their slots are not the grant's.
+    meter.record("owner swaps directly, first", account, one.target, one.data.clone()).await?;
+    meter.record("owner swaps directly, later", account, one.target, one.data.clone()).await?;
+    let free = sign(bare(vec![], SESSION))?;
+    meter.record("no caveat swap later", SESSION, manager, redeem(&free, &one)?).await?;
+    let nine = sign(bare(nine_stock_caveats(&stage, account, &one)?, SESSION))?;
+    for name in ["nine stock caveats swap first", "nine stock caveats swap later"] {
+        meter.record(name, SESSION, manager, redeem(&nine, &one)?).await?;
+    }
+
+    let plain = grant(&|_| ())?;
+    let data = redeem(&plain, &one)?;
+    for name in ["charter swap first", "charter swap later"] {
+        meter.record(name, SESSION, manager, data.clone()).await?;
+    }
+    for (name, seconds) in [
+        ("charter swap later, an hour on", 3_600),
+        ("charter swap later, in the next bucket", 7_200),
+        ("charter swap later, days on", 200_000),
+    ] {
+        stage.warp(stage.now().await? + seconds).await?;
+        meter.record(name, SESSION, manager, data.clone()).await?;
+    }
+    meter.record("charter swap later, minutes on", SESSION, manager, data.clone()).await?;
+    let next_epoch = grant(&|law| law.epoch = 2)?;
+    let data = redeem(&next_epoch, &one)?;
+    meter.record("charter swap, first of a new epoch", SESSION, manager, data).await?;
+
+    let uptime = stage.book().sequencer_uptime;
+    let with_sequencer = grant(&|law| {
+        law.epoch = 2;
+        law.listing.sequencer_feed = uptime;
+        law.listing.sequencer_grace = 3_600;
+    })?;
+    let data = redeem(&with_sequencer, &one)?;
+    meter.record("charter swap later, with sequencer feed", SESSION, manager, data).await?;
+    let further = |count: u8| {
+        move |law: &mut GolemCharter| {
+            law.epoch = 2;
+            let weth = law.listing.tokens.pop();
+            for byte in 1..=count {
+                law.listing.tokens.push(ListedToken {
+                    token: Address::repeat_byte(byte),
+                    feed: Address::repeat_byte(byte | 0x80),
+                    token_decimals: 18,
+                    feed_decimals: 8,
+                    max_age: 86_400,
+                });
+            }
+            // Behind the others, so that the search for it passes all of them.
+            law.listing.tokens.extend(weth);
+        }
+    };
+    let data = redeem(&grant(&further(1))?, &one)?;
+    meter.record("charter swap later, one further token", SESSION, manager, data).await?;
+    let data = redeem(&grant(&further(2))?, &one)?;
+    meter.record("charter swap later, two further tokens", SESSION, manager, data).await?;
+
+    let book = stage.book();
+    let allow = Erc20::approveCall { spender: book.swap_router_02, amount: dollars(1) };
+    let allow = Execution { target: book.usdc, value: U256::ZERO, data: allow.abi_encode().into() };
+    let context = PermissionContext::new(vec![next_epoch.clone()])?;
+    let both = Redemption::batch(manager, context, &[allow, one.clone()]).calldata();
+    meter.record("charter approve and swap in one batch", SESSION, manager, both).await?;
+    // The batch left an allowance of nothing behind.
+    let allow = Erc20::approveCall { spender: book.swap_router_02, amount: dollars(10_000) };
+    owner.act(&stage, book.usdc, allow).await?;
+
+    let parent = grant(&|law| {
+        law.epoch = 2;
+        law.agent_key = child.address();
+        law.replicants = true;
+    })?;
+    let data = redeem(&parent, &one)?;
+    meter.record("charter swap later, by its delegate", child.address(), manager, data).await?;
+    let link = Delegation {
+        delegate: SESSION,
+        delegator: child.address(),
+        authority: parent.hash().0,
+        caveats: vec![],
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    };
+    let link = child.grant(&stage.domain(), link)?;
+    let context = PermissionContext::new(vec![link, parent])?;
+    let data = Redemption::single(manager, context, &one).calldata();
+    meter.record("charter swap later, one more link", SESSION, manager, data).await?;
+
+    let human = owner.signer.address();
+    let stop = GolemRegistry::revokeCall { golemId: law.golem_id }.abi_encode();
+    meter.record("revoke by the owner's EOA", human, golem_registry(), stop.into()).await?;
+    for name in ["revokeAll by the owner's EOA, first", "revokeAll by the owner's EOA, later"] {
+        let stop = GolemRegistry::revokeAllCall {}.abi_encode();
+        meter.record(name, human, golem_registry(), stop.into()).await?;
+    }
+
+    within_bounds(&meter)?;
+    meter.compare("charter")
+}
+
+/// What the charter promises about its price.
+fn within_bounds(meter: &Meter<'_>) -> Result<()> {
+    let at_most = |name: &str, gas: u64, bound: u64| {
+        ensure!(gas <= bound, "{name}: {gas} gas, at most {bound} promised");
+        Ok(())
+    };
+    let later = meter.figure("charter swap later, minutes on")?;
+    at_most("first", meter.figure("charter swap first")?, 285_000)?;
+    for name in [
+        "charter swap later",
+        "charter swap later, minutes on",
+        "charter swap later, an hour on",
+        "charter swap later, in the next bucket",
+        "charter swap later, days on",
+        "charter swap, first of a new epoch",
+    ] {
+        at_most(name, meter.figure(name)?, 260_000)?;
+    }
+    for (name, bound) in [
+        ("charter swap later, with sequencer feed", 12_000),
+        ("charter swap later, one further token", 2_000),
+        ("charter swap later, two further tokens", 4_000),
+    ] {
+        at_most(name, meter.figure(name)?.saturating_sub(later), bound)?;
+    }
+    let alone = meter.figure("charter swap later, by its delegate")?;
+    let linked = meter.figure("charter swap later, one more link")?;
+    at_most("one more link", linked.saturating_sub(alone), 30_000)?;
+    for name in [
+        "revoke by the owner's EOA",
+        "revokeAll by the owner's EOA, first",
+        "revokeAll by the owner's EOA, later",
+    ] {
+        at_most(name, meter.figure(name)?, 60_000)?;
+    }
+    let stock = meter.figure("nine stock caveats swap later")?;
+    ensure!(later < stock, "charter {later}, nine stock caveats {stock}");
     Ok(())
 }

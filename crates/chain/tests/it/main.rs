@@ -212,7 +212,7 @@ fn each_rule_of_the_window_has_its_code() {
             DenialCode::Terms,
         ),
         (
-            W::CaveatEnforcer_NotDefaultExecution { mode: Default::default() }.abi_encode(),
+            W::ExecutionModes_NotDefaultExecution { mode: Default::default() }.abi_encode(),
             DenialCode::Mode,
         ),
     ] {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.30;
+
+import {Execution} from "../interfaces/IDelegationManager.sol";
+import {ModeCode, SINGLE_DEFAULT} from "../interfaces/ModeCode.sol";
+import {Action, Actions} from "./Actions.sol";
+import {Listing} from "./Listing.sol";
+
+/// @notice Everything one redemption is about to do, call by call, as its account will read it.
+library Executions {
+    using Listing for bytes;
+
+    /// @notice One packed call has a target and a value at least.
+    error Executions_Short(uint256 length);
+    /// @notice A batch without calls, or not in its canonical encoding.
+    error Executions_Batch(uint256 count);
+
+    uint256 private constant WORD = 32;
+
+    /// @notice All actions, in order.
+    /// @param mode Single or batch, default; callers let no other through.
+    function actions(bytes calldata listing, ModeCode mode, bytes calldata execution)
+        internal
+        pure
+        returns (Action[] memory)
+    {
+        if (mode != SINGLE_DEFAULT) return _batch(listing, execution);
+        if (execution.length < 52) revert Executions_Short(execution.length);
+        // Target and, in the lower part of its word, the first bytes of the value behind it.
+        address target = address(uint160(abi.decode(execution[0:32], (uint256)) >> 96));
+        uint256 value = abi.decode(execution[20:52], (uint256));
+        return Actions.decode(listing.role(target), target, value, execution[52:]);
+    }
+
+    /// @dev Demands the list's canonical form: an account and a rule that found different calls in
+    ///      the same bytes would be a way around every rule (ATK-15).
+    function _batch(bytes calldata listing, bytes calldata execution)
+        private
+        pure
+        returns (Action[] memory flat)
+    {
+        Execution[] memory calls = abi.decode(execution, (Execution[]));
+        if (calls.length == 0 || keccak256(abi.encode(calls)) != keccak256(execution)) {
+            revert Executions_Batch(calls.length);
+        }
+        Action[][] memory found = new Action[][](calls.length);
+        uint256 total;
+        for (uint256 i = 0; i < calls.length; i++) {
+            address target = calls[i].target;
+            found[i] =
+                Actions.decode(listing.role(target), target, calls[i].value, _data(execution, i));
+            total += found[i].length;
+        }
+        flat = new Action[](total);
+        total = 0;
+        for (uint256 i = 0; i < found.length; i++) {
+            for (uint256 j = 0; j < found[i].length; j++) {
+                flat[total++] = found[i][j];
+            }
+        }
+    }
+
+    /// @dev Calldata of one call in canonical form: offset of the list, length, offsets of the calls
+    ///      from there; each call is target, value, offset and length of its data.
+    function _data(bytes calldata execution, uint256 index) private pure returns (bytes calldata) {
+        bytes calldata list = execution[2 * WORD:];
+        bytes calldata call = list[_word(list, index * WORD):];
+        uint256 length = _word(call, 3 * WORD);
+        return call[4 * WORD:4 * WORD + length];
+    }
+
+    function _word(bytes calldata data, uint256 at) private pure returns (uint256) {
+        return abi.decode(data[at:at + WORD], (uint256));
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.30;
+
+import {Role} from "./Actions.sol";
+import {PricedToken, Valuation} from "./Valuation.sol";
+
+/// @notice What an owner listed by name: tokens with the feed that prices each, and targets with the role
+///         each plays. Every rule that looks at an action has one at the end of its terms.
+/// @dev Packed: sequencerFeed 20 ‖ sequencerGrace u32 ‖ tokens u8 ‖ targets u8, 26 bytes; then per token:
+///      token 20 ‖ feed 20 ‖ tokenDecimals u8 ‖ feedDecimals u8 ‖ maxAge u32; then per target: address 20
+///      ‖ role u8. Twin: `Listing` in Rust. Of two entries for one address the first counts.
+library Listing {
+    /// @notice Malformed terms: not as long as their own counts say.
+    error Listing_Length(uint256 expected, uint256 actual);
+    /// @notice Malformed terms: a target with a role nobody knows.
+    error Listing_Role(address target, uint256 role);
+    /// @notice The owner named no feed for this token.
+    error Listing_UnknownToken(address token);
+
+    uint256 internal constant HEADER = 26;
+    uint256 internal constant TOKEN = 46;
+    uint256 internal constant TARGET = 21;
+
+    /// @notice Refuses a listing of any other length than the one its counts give.
+    function requireWhole(bytes calldata listing) internal pure {
+        if (listing.length < HEADER) revert Listing_Length(HEADER, listing.length);
+        uint256 expected;
+        // Two counts of one byte each.
+        unchecked {
+            expected = HEADER + tokenCount(listing) * TOKEN + targetCount(listing) * TARGET;
+        }
+        if (listing.length != expected) revert Listing_Length(expected, listing.length);
+    }
+
+    function targetCount(bytes calldata listing) internal pure returns (uint256) {
+        return uint8(listing[25]);
+    }
+
+    function tokenCount(bytes calldata listing) internal pure returns (uint256) {
+        return uint8(listing[24]);
+    }
+
+    // Narrowing is how a field is cut out of a word: what stands above it falls away.
+    // forge-lint: disable-start(unsafe-typecast)
+
+    /// @notice What the owner said the target is; none for one he did not name.
+    function role(bytes calldata listing, address target) internal pure returns (Role) {
+        uint256 count = targetCount(listing);
+        // Behind 255 tokens of 46 bytes at most: too small to overflow, and slices are checked.
+        unchecked {
+            uint256 end = HEADER + tokenCount(listing) * TOKEN;
+            for (uint256 i = 0; i < count; i++) {
+                end += TARGET;
+                // An entry stands in the lower part of its word, behind bytes of its neighbours.
+                uint256 entry = abi.decode(listing[end - 32:end], (uint256));
+                if (uint160(entry >> 8) != uint160(target)) continue;
+                uint256 found = uint8(entry);
+                if (found > uint256(type(Role).max)) revert Listing_Role(target, found);
+                return Role(found);
+            }
+        }
+        return Role.None;
+    }
+
+    /// @notice Nothing read yet: one answer for each token, and one for the sequencer.
+    function noAnswers(bytes calldata listing) internal pure returns (uint256[] memory) {
+        return new uint256[](tokenCount(listing) + 1);
+    }
+
+    /// @notice What `amount` is worth as it leaves, in micro-dollars, rounded up.
+    /// @param answers Feeds already read, as {noAnswers} begins them; each is read once.
+    function valueOut(
+        bytes calldata listing,
+        uint256[] memory answers,
+        address token,
+        uint256 amount
+    ) internal view returns (uint256) {
+        (PricedToken memory priced, uint256 answer) = quote(listing, answers, token);
+        return Valuation.valueOut(priced, answer, amount);
+    }
+
+    /// @notice What `amount` is worth as it arrives, in micro-dollars, rounded down.
+    function valueIn(
+        bytes calldata listing,
+        uint256[] memory answers,
+        address token,
+        uint256 amount
+    ) internal view returns (uint256) {
+        (PricedToken memory priced, uint256 answer) = quote(listing, answers, token);
+        return Valuation.valueIn(priced, answer, amount);
+    }
+
+    /// @notice The token's feed and what it answers; a token without one is refused (ATK-25).
+    function quote(bytes calldata listing, uint256[] memory answers, address token)
+        internal
+        view
+        returns (PricedToken memory priced, uint256 answer)
+    {
+        uint256 index;
+        (priced, index) = _find(listing, token);
+        answer = answers[index];
+        if (answer == 0) {
+            _requireSequencer(listing, answers);
+            answer = Valuation.price(priced, block.timestamp);
+            answers[index] = answer;
+        }
+    }
+
+    function _find(bytes calldata listing, address token)
+        private
+        pure
+        returns (PricedToken memory priced, uint256 index)
+    {
+        uint256 count = tokenCount(listing);
+        // At most 255 tokens of 46 bytes: too small to overflow, and slices are checked.
+        unchecked {
+            for (uint256 at = HEADER; index < count; index++) {
+                if (abi.decode(listing[at:at + 32], (uint256)) >> 96 == uint160(token)) {
+                    // The last 32 bytes of an entry: the end of the token, and all the rest.
+                    uint256 word = abi.decode(listing[at + 14:at + TOKEN], (uint256));
+                    priced.token = token;
+                    priced.feed = address(uint160(word >> 48));
+                    priced.tokenDecimals = uint8(word >> 40);
+                    priced.feedDecimals = uint8(word >> 32);
+                    priced.maxAge = uint32(word);
+                    return (priced, index);
+                }
+                at += TOKEN;
+            }
+        }
+        revert Listing_UnknownToken(token);
+    }
+
+    /// @dev No price of a rollup counts while its sequencer is away: one look covers them all.
+    function _requireSequencer(bytes calldata listing, uint256[] memory answers) private view {
+        uint256 last = answers.length - 1;
+        if (answers[last] != 0) return;
+        answers[last] = 1;
+        uint256 word = abi.decode(listing[:32], (uint256));
+        address feed = address(uint160(word >> 96));
+        if (feed == address(0)) return;
+        Valuation.requireSequencer(feed, uint32(word >> 64), block.timestamp);
+    }
+
+    // forge-lint: disable-end(unsafe-typecast)
+}

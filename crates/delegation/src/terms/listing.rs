@@ -1,0 +1,151 @@
+use super::{Reader, TermsError};
+use alloy_primitives::Address;
+
+/// What kind of contract a target is, as the owner signs it; `Role` of `Actions.sol`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum Role {
+    /// An ERC-20.
+    Token = 1,
+    /// Wrapped ether.
+    Weth,
+    /// Uniswap's first V3 router.
+    SwapRouter,
+    /// Uniswap's second V3 router.
+    SwapRouter02,
+    /// Uniswap's NonfungiblePositionManager.
+    PositionManager,
+    /// An ERC-4626 vault.
+    Vault,
+    /// GolemLifecycle.
+    Lifecycle,
+    /// The agent's own key, which is paid gas money.
+    AgentKey,
+    /// GolemRegistry, for what an agent says of itself.
+    Registry,
+}
+
+impl Role {
+    /// Every role, in the order of their numbers.
+    pub const ALL: [Self; 9] = [
+        Self::Token,
+        Self::Weth,
+        Self::SwapRouter,
+        Self::SwapRouter02,
+        Self::PositionManager,
+        Self::Vault,
+        Self::Lifecycle,
+        Self::AgentKey,
+        Self::Registry,
+    ];
+
+    fn decode(byte: u8) -> Result<Self, TermsError> {
+        Self::ALL
+            .into_iter()
+            .find(|role| *role as u8 == byte)
+            .ok_or(TermsError::UnknownRole { role: byte })
+    }
+}
+
+/// A token and the one feed that prices it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListedToken {
+    /// The token; zero is the chain's own coin.
+    pub token: Address,
+    /// Its feed, in dollars.
+    pub feed: Address,
+    /// Decimals of the token.
+    pub token_decimals: u8,
+    /// Decimals of the feed, which the contract compares.
+    pub feed_decimals: u8,
+    /// Seconds after which an answer no longer counts.
+    pub max_age: u32,
+}
+
+/// A target and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListedTarget {
+    /// The contract, or the agent's key.
+    pub target: Address,
+    /// What it is.
+    pub role: Role,
+}
+
+/// Tokens with feeds and targets with roles: the end of the terms of every rule that looks at
+/// actions.
+///
+/// Terms: `sequencerFeed 20 ‖ sequencerGrace u32 ‖ tokens u8 ‖ targets u8`, then 46 bytes a token
+/// and 21 a target.
+///
+/// Stricter than the contract in one thing: a role nobody knows is refused at once, and not when
+/// its target is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Listing {
+    /// Uptime feed of a rollup's sequencer; zero for none.
+    pub sequencer_feed: Address,
+    /// Seconds for which prices do not count after the sequencer came back.
+    pub sequencer_grace: u32,
+    /// At most 255.
+    pub tokens: Vec<ListedToken>,
+    /// At most 255.
+    pub targets: Vec<ListedTarget>,
+}
+
+impl Listing {
+    /// Bytes before the entries.
+    pub const HEADER: usize = 26;
+
+    /// The terms; refused where there are more entries than a byte counts.
+    pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
+        let count = |entries: usize| {
+            u8::try_from(entries).map_err(|_too_many| TermsError::TooManyEntries { entries })
+        };
+        let mut out = Vec::new();
+        out.extend(self.sequencer_feed);
+        out.extend(self.sequencer_grace.to_be_bytes());
+        out.extend([count(self.tokens.len())?, count(self.targets.len())?]);
+        for token in &self.tokens {
+            out.extend(token.token);
+            out.extend(token.feed);
+            out.extend([token.token_decimals, token.feed_decimals]);
+            out.extend(token.max_age.to_be_bytes());
+        }
+        for target in &self.targets {
+            out.extend(target.target);
+            out.push(target.role as u8);
+        }
+        Ok(out)
+    }
+
+    /// Decodes, accepting nothing that the contract does not.
+    pub fn decode(terms: &[u8]) -> Result<Self, TermsError> {
+        let mut reader = Reader::new(terms);
+        let listing = Self::read(&mut reader)?;
+        reader.end()?;
+        Ok(listing)
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, TermsError> {
+        let sequencer_feed = reader.address()?;
+        let sequencer_grace = reader.u32()?;
+        let (tokens, targets) = (reader.u8()?, reader.u8()?);
+        let tokens = (0..tokens)
+            .map(|_| {
+                Ok(ListedToken {
+                    token: reader.address()?,
+                    feed: reader.address()?,
+                    token_decimals: reader.u8()?,
+                    feed_decimals: reader.u8()?,
+                    max_age: reader.u32()?,
+                })
+            })
+            .collect::<Result<_, TermsError>>()?;
+        let targets = (0..targets)
+            .map(|_| {
+                Ok(ListedTarget { target: reader.address()?, role: Role::decode(reader.u8()?)? })
+            })
+            .collect::<Result<_, TermsError>>()?;
+        Ok(Self { sequencer_feed, sequencer_grace, tokens, targets })
+    }
+}
