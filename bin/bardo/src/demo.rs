@@ -5,6 +5,7 @@
 //! begins; so is the thief while he still uses our tools. The thief that skips them, and the owner
 //! when he revokes, are Foundry's `cast`, which knows nothing of Bardo.
 
+mod charter;
 mod narrator;
 mod people;
 
@@ -24,8 +25,10 @@ use bardo_bindings::{
     },
     framework::DELEGATION_MANAGER,
 };
-use golem_chain::local::{Bundler, LocalChain};
-use golem_chain::{Account, AccountKind, Node, SwapGrant, hybrid_account, local::LocalFiles};
+use golem_chain::{
+    Account, AccountKind, Node, SwapGrant, hybrid_account,
+    local::{AddressBook, Bundler, LocalChain, LocalFiles},
+};
 use golem_custody::{Execution, OwnerSigner, Redemption};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow};
 use narrator::Narrator;
@@ -68,6 +71,10 @@ pub(crate) async fn run(json: bool) -> Result<Answer, Failure> {
         if let Err(error) = play.run(&mut narrator).await {
             narrator.fault(&error);
         }
+    }
+    let play = Play::open(&chain, AccountKind::Hybrid).await?;
+    if let Err(error) = play.live(&mut narrator).await {
+        narrator.fault(&error);
     }
     let surprises = narrator.surprises();
     let (steps, expected) = (narrator.len(), narrator.len() - surprises);
@@ -227,7 +234,7 @@ impl<'a> Play<'a> {
             !attempt.yes() && attempt.field("code") == "DELEGATION_DISABLED",
             || attempt.words(),
         );
-        let forced = self.force(&good)?;
+        let forced = self.force("grant.json", &good)?;
         narrator.step("sent straight to the chain it fails there too", !forced.success, || {
             format!("mined and reverted: {}", forced.hash)
         });
@@ -316,7 +323,7 @@ impl<'a> Play<'a> {
         )?;
 
         let before = self.balances().await?;
-        let forced = self.force(&to_thief)?;
+        let forced = self.force("grant.json", &to_thief)?;
         let untouched = before == self.balances().await?;
         narrator.step(
             "a thief with the key skips every check of ours and sends the theft himself",
@@ -397,8 +404,8 @@ impl<'a> Play<'a> {
     }
 
     /// Sends with the session key, past the dry run.
-    fn force(&self, call: &Execution) -> Result<people::Sent> {
-        let grant: Delegation = serde_json::from_str(&self.folder.read("grant.json")?)?;
+    fn force(&self, grant: &str, call: &Execution) -> Result<people::Sent> {
+        let grant: Delegation = serde_json::from_str(&self.folder.read(grant)?)?;
         let context = PermissionContext::new(vec![grant])?;
         let data = Redemption::single(DELEGATION_MANAGER, context, call).calldata();
         self.cast.force_with_session_key(DELEGATION_MANAGER, &data)
@@ -420,7 +427,12 @@ fn dollars(amount: u64) -> U256 {
 }
 
 /// Sells `amount` of USDC on the 0.05 % pool, to `recipient`.
-fn swap(book: &golem_chain::local::AddressBook, recipient: Address, amount: U256) -> Execution {
+fn swap(book: &AddressBook, recipient: Address, amount: U256) -> Execution {
+    swap_for(book, recipient, amount, U256::ZERO)
+}
+
+/// The same, for no less than `minimum` of WETH.
+fn swap_for(book: &AddressBook, recipient: Address, amount: U256, minimum: U256) -> Execution {
     let call = exactInputSingleCall {
         params: ExactInputSingleParams {
             tokenIn: book.usdc,
@@ -428,7 +440,7 @@ fn swap(book: &golem_chain::local::AddressBook, recipient: Address, amount: U256
             fee: FEE,
             recipient,
             amountIn: amount,
-            amountOutMinimum: U256::ZERO,
+            amountOutMinimum: minimum,
             sqrtPriceLimitX96: U160::ZERO,
         },
     };

@@ -91,8 +91,18 @@ alloy_sol_types::sol! {
             uint256 deadline;
         }
 
+        struct IncreaseLiquidityParams {
+            uint256 tokenId;
+            uint256 amount0Desired;
+            uint256 amount1Desired;
+            uint256 amount0Min;
+            uint256 amount1Min;
+            uint256 deadline;
+        }
+
         function createAndInitializePoolIfNecessary(address token0, address token1, uint24 fee, uint160 sqrtPriceX96) external payable returns (address pool);
         function mint(MintParams params) external payable returns (uint256 tokenId, uint128 liquidity, uint256 amount0, uint256 amount1);
+        function increaseLiquidity(IncreaseLiquidityParams params) external payable returns (uint128 liquidity, uint256 amount0, uint256 amount1);
         function ownerOf(uint256 tokenId) external view returns (address);
     }
 

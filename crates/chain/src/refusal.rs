@@ -1,11 +1,11 @@
+mod rules;
+
 use alloy::{
     primitives::{Address, Bytes, U256},
     sol_types::{Revert, SolError, SolInterface},
 };
 use bardo_bindings::{
-    MortalityTimeWindowEnforcer::MortalityTimeWindowEnforcerErrors as WindowError, enforcers,
-    framework::DelegationManager::DelegationManagerErrors as ManagerError,
-    mortality_time_window_enforcer,
+    enforcers, framework::DelegationManager::DelegationManagerErrors as ManagerError,
 };
 use golem_custody::{Denial, DenialCode};
 use golem_delegation::{
@@ -29,10 +29,8 @@ pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
     if let Ok(error) = ManagerError::abi_decode(data) {
         return manager(&error);
     }
-    if names(context, mortality_time_window_enforcer())
-        && let Ok(error) = WindowError::abi_decode(data)
-    {
-        return window(&error);
+    if let Some(denial) = rules::explain(data, context) {
+        return denial;
     }
     if let Ok(revert) = Revert::abi_decode(data) {
         let reason = printable(&revert.reason);
@@ -71,29 +69,6 @@ fn manager(error: &ManagerError) -> Denial {
         _ => (DenialCode::BrokenChain, "the DelegationManager refused the delegation"),
     };
     Denial::new(code, reason)
-}
-
-fn window(error: &WindowError) -> Denial {
-    let denial = match error {
-        WindowError::MortalityTimeWindow_NotYetBorn(e) => Denial::new(
-            DenialCode::WindowEarly,
-            format!("the Golem's life begins at {}, it is {}", moment(e.start), moment(e.nowAt)),
-        ),
-        WindowError::MortalityTimeWindow_Expired(e) => Denial::new(
-            DenialCode::WindowExpired,
-            format!("the Golem's life ended at {}, it is {}", moment(e.end), moment(e.nowAt)),
-        ),
-        WindowError::MortalityTimeWindow_InvertedWindow(e) => Denial::new(
-            DenialCode::Terms,
-            format!("the grant's window ends at {}, before it starts at {}", e.end, e.start),
-        ),
-        WindowError::MortalityTimeWindow_TermsLength(e) => Denial::new(
-            DenialCode::Terms,
-            format!("the grant's window has {} bytes instead of {}", e.actual, e.expected),
-        ),
-        _ => Denial::new(DenialCode::Mode, "the time window judges plain calls and batches only"),
-    };
-    denial.by(mortality_time_window_enforcer(), "MortalityTimeWindowEnforcer")
 }
 
 /// Whether a link of the chain carries a caveat of `enforcer`. A target can revert with any data

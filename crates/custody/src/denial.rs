@@ -39,6 +39,48 @@ pub enum DenialCode {
     /// Terms the enforcer does not accept: the grant itself is broken.
     #[serde(rename = "CAV-TERMS")]
     Terms,
+    /// The Golem's phase of life does not allow this kind of action.
+    #[serde(rename = "CAV-PHASE")]
+    Phase,
+    /// The Golem dreams.
+    #[serde(rename = "CAV-DREAMING")]
+    Dreaming,
+    /// The Golem is not registered, or dead.
+    #[serde(rename = "CAV-NOT-ALIVE")]
+    NotAlive,
+    /// The owner revoked the Golem's grants, or all of his, at the registry.
+    #[serde(rename = "CAV-REVOKED")]
+    Revoked,
+    /// A newer grant of the same Golem was used already.
+    #[serde(rename = "CAV-SUPERSEDED")]
+    Superseded,
+    /// A kind of action that the owner did not allow.
+    #[serde(rename = "CAV-CLASS")]
+    Class,
+    /// Value would go to, or come from, somebody else.
+    #[serde(rename = "CAV-RECIPIENT")]
+    Recipient,
+    /// An allowance for somebody the owner does not trust with one.
+    #[serde(rename = "CAV-SPENDER")]
+    Spender,
+    /// Somebody else's liquidity position.
+    #[serde(rename = "CAV-POSITION")]
+    Position,
+    /// What comes back may be worth too little, or the pool's price was moved.
+    #[serde(rename = "CAV-SLIPPAGE")]
+    Slippage,
+    /// No price that can be relied on.
+    #[serde(rename = "CAV-PRICE")]
+    Price,
+    /// Too much beside the vault, or too much at once.
+    #[serde(rename = "CAV-NAV")]
+    Nav,
+    /// Over the cap of the period.
+    #[serde(rename = "CAV-SPEND")]
+    Spend,
+    /// More gas money than the agent's key may have.
+    #[serde(rename = "CAV-GAS")]
+    GasMoney,
     /// Another stock enforcer said no.
     #[serde(rename = "CAV-OTHER")]
     OtherCaveat,

@@ -3,7 +3,7 @@
 use alloy::{
     eips::BlockNumberOrTag,
     network::TransactionBuilder,
-    primitives::{Address, B256, Bytes, U256},
+    primitives::{Address, B256, Bytes, I256, U256},
     providers::{
         Provider,
         ext::{AnvilApi, DebugApi},
@@ -15,7 +15,7 @@ use alloy::{
     sol_types::SolCall,
 };
 use anyhow::{Context, Result, bail, ensure};
-use bardo_bindings::defi::Erc20;
+use bardo_bindings::defi::{Erc20, PriceAggregator, PriceFeed};
 use golem_chain::{
     Node, OwnerCall,
     local::{FAUCET, LocalChain},
@@ -231,6 +231,16 @@ impl Cast {
         self.send("owner.json", call.to, &call.data, &[])
     }
 
+    /// Sends a call of the owner's wallet that he makes today.
+    pub(super) fn owner_calls<C: SolCall>(&self, to: Address, call: &C) -> Result<Sent> {
+        self.send("owner.json", to, &call.abi_encode().into(), &[])
+    }
+
+    /// Sends a call of the agent's key that needs no grant.
+    pub(super) fn agent_calls<C: SolCall>(&self, to: Address, call: &C) -> Result<Sent> {
+        self.send("session.json", to, &call.abi_encode().into(), &[])
+    }
+
     /// Sends with the stolen key. Gas is fixed: an estimate would fail and nothing would be sent.
     pub(super) fn force_with_session_key(&self, to: Address, data: &Bytes) -> Result<Sent> {
         self.send("session.json", to, data, &["--gas-limit", "1000000"])
@@ -267,6 +277,11 @@ pub(super) fn decimal(wei: U256) -> String {
     format!("{}.{:0>6}", millionths / million, (millionths % million).to_string())
 }
 
+/// Micro-dollars, in dollars and cents.
+pub(super) fn cents(micro: u64) -> String {
+    format!("${}.{:02}", micro / 1_000_000, micro % 1_000_000 / 10_000)
+}
+
 pub(super) fn ether(amount: u64) -> U256 {
     U256::from(amount) * U256::from(1_000_000_000_000_000_000u64)
 }
@@ -274,6 +289,14 @@ pub(super) fn ether(amount: u64) -> U256 {
 /// Play money from the faucet.
 pub(super) async fn fund(node: &Node, to: Address, wei: U256) -> Result<()> {
     give(node, TransactionRequest::default().with_to(to).with_value(wei)).await
+}
+
+/// Sets the answer of a two-hop feed, in its own decimals.
+pub(super) async fn set_price(node: &Node, feed: Address, answer: I256) -> Result<()> {
+    let aggregator = node.read(feed, PriceFeed::aggregatorCall {}).await?;
+    let call = PriceAggregator::setCall { answer };
+    give(node, TransactionRequest::default().with_to(aggregator).with_input(call.abi_encode()))
+        .await
 }
 
 /// Play dollars from the faucet.

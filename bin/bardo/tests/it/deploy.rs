@@ -23,7 +23,8 @@ async fn deployer(stage: &Stage) -> Result<Deployer> {
     let path = folder.path().join("key");
     fs::write(&path, B256::repeat_byte(0x41).to_string())?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-    stage.fund(fixed_signer(0x41)?.address(), STIPEND, U256::ZERO).await?;
+    // Two deployments of everything at the local chain's price.
+    stage.fund(fixed_signer(0x41)?.address(), STIPEND * U256::from(4), U256::ZERO).await?;
     Ok(Deployer { key: path.display().to_string(), _folder: folder })
 }
 

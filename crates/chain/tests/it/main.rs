@@ -8,13 +8,14 @@
 
 use alloy::{
     primitives::{Address, Bytes, U256},
-    sol_types::{Revert, SolError},
+    sol_types::{Revert, SolError, SolInterface},
 };
 use bardo_bindings::{
     MortalityTimeWindowEnforcer::{MortalityTimeWindow_Expired, MortalityTimeWindow_NotYetBorn},
-    enforcers,
+    daily_spend_limit_enforcer, dream_mode_enforcer, enforcers,
     framework::DelegationManager,
-    mortality_time_window_enforcer,
+    golem_charter_enforcer, golem_phase_enforcer, max_slippage_enforcer,
+    mortality_time_window_enforcer, vault_nav_enforcer,
 };
 use golem_chain::explain_revert;
 use golem_custody::DenialCode;
@@ -245,4 +246,134 @@ fn what_a_target_says_cannot_move_the_cursor_or_fill_the_screen() {
     assert!(denial.reason.chars().count() < 500, "{}", denial.reason.len());
     let data = explain_revert(&vec![0xab; 100_000].into(), &under(&[]));
     assert!(data.reason.len() < 500);
+}
+
+/// Every error our rules can end in, as the charter's interface lists them.
+fn rule_refusals() -> Vec<(&'static str, Bytes)> {
+    use bardo_bindings::GolemCharterEnforcer::GolemCharterEnforcerErrors as Rule;
+    Rule::SELECTORS
+        .iter()
+        .map(|selector| {
+            let data = (0..5)
+                .map(|words| [selector.as_slice(), &vec![0; words * 32]].concat())
+                .find(|data| Rule::abi_decode_validate(data).is_ok())
+                .expect("an error has four numbers at most");
+            (Rule::name_by_selector(*selector).expect("a known error"), data.into())
+        })
+        .collect()
+}
+
+#[test]
+fn every_refusal_of_the_charter_has_a_code_of_its_rule_and_names_it() {
+    let context = under(&[golem_charter_enforcer()]);
+    let refusals = rule_refusals();
+    assert!(refusals.len() > 50, "{}", refusals.len());
+
+    for (name, data) in refusals {
+        let denial = explain_revert(&data, &context);
+
+        let expected = match name.split_once('_').expect("component and rule") {
+            ("GolemCharter", "UnknownCall") | ("CharterTerms", _) => vec![DenialCode::Terms],
+            (_, "Bps" | "BucketLength" | "ZeroCap" | "InvertedWindow" | "Length" | "Role") => {
+                vec![DenialCode::Terms]
+            }
+            ("SpendWindow", "TimeOutOfRange" | "TimeWentBack") => vec![DenialCode::Terms],
+            ("SpendWindow", "StaleEpoch") => vec![DenialCode::Superseded],
+            ("SpendWindow", _) => vec![DenialCode::Spend],
+            ("GolemPhase", _) => vec![DenialCode::Phase],
+            ("MaxSlippage", _) => vec![DenialCode::Slippage],
+            ("VaultNav", _) => vec![DenialCode::Nav],
+            ("Valuation", _) | ("Listing", "UnknownToken") => vec![DenialCode::Price],
+            ("Positions", _) => vec![DenialCode::Position],
+            ("ExecutionModes" | "Executions", _) | ("GolemCharter", "Mixed") => {
+                vec![DenialCode::Mode]
+            }
+            ("MortalityTimeWindow", _) => vec![DenialCode::WindowEarly, DenialCode::WindowExpired],
+            ("GolemLife", "NotAlive") => vec![DenialCode::NotAlive],
+            ("GolemLife", "Dreaming") => vec![DenialCode::Dreaming],
+            ("GolemLife", _) => vec![DenialCode::Revoked],
+            ("GolemCharter", "Class") => vec![DenialCode::Class],
+            ("GolemCharter", "Redeemer") => vec![DenialCode::Redeemer],
+            ("GolemCharter", "GasCeiling" | "GasDailyCap") => vec![DenialCode::GasMoney],
+            ("GolemCharter", "Spender") | ("Actions", "HiddenApproval") => {
+                vec![DenialCode::Spender]
+            }
+            ("GolemCharter", "Recipient" | "Source" | "SettlementAsset") => {
+                vec![DenialCode::Recipient]
+            }
+            ("GolemCharter", "ForbiddenTarget" | "OtherGolem") | ("Actions", "UnknownTarget") => {
+                vec![DenialCode::Target]
+            }
+            ("Actions", "UnexpectedValue") => vec![DenialCode::Value],
+            ("Actions", "UnknownCall" | "NoSelector" | "Multicall") => vec![DenialCode::Method],
+            ("Actions", _) => vec![DenialCode::Calldata],
+            _ => panic!("{name} has no code in this test"),
+        };
+        assert!(expected.contains(&denial.code), "{name}: {denial:?}");
+        assert_eq!(denial.enforcer_name.as_deref(), Some("GolemCharterEnforcer"), "{name}");
+    }
+}
+
+/// A target that reverts with our rules' own errors is not taken for a rule that was not asked.
+#[test]
+fn a_target_cannot_speak_for_a_rule_that_the_grant_does_not_carry() {
+    for (name, data) in rule_refusals() {
+        let posed = explain_revert(&data, &under(&[enforcers::NONCE]));
+        assert_eq!(posed.code, DenialCode::Reverted, "{name}");
+    }
+}
+
+#[test]
+fn a_rule_alone_is_named_by_its_own_enforcer() {
+    use bardo_bindings::GolemCharterEnforcer as C;
+    let (one, two) = (U256::from(1_000_000), U256::from(2_500_000));
+    for (data, enforcer, name) in [
+        (
+            C::MaxSlippage_TooMuch { out: two, back: one, bps: one }.abi_encode(),
+            max_slippage_enforcer(),
+            "MaxSlippageEnforcer",
+        ),
+        (
+            C::SpendWindow_OverCap { spent: two, amount: one, cap: two }.abi_encode(),
+            daily_spend_limit_enforcer(),
+            "DailySpendLimitEnforcer",
+        ),
+        (
+            C::VaultNav_TooMuch { value: two, most: one }.abi_encode(),
+            vault_nav_enforcer(),
+            "VaultNAVEnforcer",
+        ),
+        (
+            C::GolemPhase_NotAllowed { phase: 2, class: 1 }.abi_encode(),
+            golem_phase_enforcer(),
+            "GolemPhaseEnforcer",
+        ),
+        (
+            C::GolemLife_Dreaming { golemId: Default::default() }.abi_encode(),
+            dream_mode_enforcer(),
+            "DreamModeEnforcer",
+        ),
+    ] {
+        let denial = explain_revert(&data.into(), &under(&[enforcers::NONCE, enforcer]));
+        assert_eq!(denial.enforcer_name.as_deref(), Some(name));
+        assert_eq!(denial.enforcer, Some(enforcer));
+    }
+}
+
+#[test]
+fn a_refusal_shows_its_numbers_in_dollars() {
+    use bardo_bindings::GolemCharterEnforcer as C;
+    let over = C::SpendWindow_OverCap {
+        spent: U256::from(990_000_000u64),
+        amount: U256::from(10_000_001u64),
+        cap: U256::from(1_000_000_000u64),
+    };
+    let denial = explain_revert(&over.abi_encode().into(), &under(&[golem_charter_enforcer()]));
+    assert_eq!(
+        denial.reason,
+        "$10.000001 more would be over the cap: $990.00 of $1000.00 are spent in this period"
+    );
+    let phase = C::GolemPhase_NotAllowed { phase: 2, class: 1 };
+    let denial = explain_revert(&phase.abi_encode().into(), &under(&[golem_charter_enforcer()]));
+    assert_eq!(denial.reason, "a Golem in Conservation does not swap");
 }
