@@ -307,15 +307,20 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
             block.timestamp
         );
         if (next != word) account.spend = next;
-        if (judgement.topUp == 0) return;
-        account.gas = SpendWindow.spend(
-            account.gas,
-            // Rounded up to whole gwei.
-            (judgement.topUp + 1 gwei - 1) / 1 gwei,
-            charter.gasDailyCap,
-            GAS_BUCKET_MINUTES,
-            charter.epoch,
-            block.timestamp
-        );
+        if (judgement.topUp != 0) _countGas(charter, account, judgement.topUp);
+    }
+
+    /// @dev A window of its own, in gwei, rounded up. Refused in its own words: the window's are about
+    ///      dollars.
+    function _countGas(Charter memory charter, Account storage account, uint256 topUp) private {
+        uint256 word = account.gas;
+        (uint64 cap, uint16 epoch) = (charter.gasDailyCap, charter.epoch);
+        uint256 amount = (topUp + 1 gwei - 1) / 1 gwei;
+        uint256 room = cap == 0
+            ? 0
+            : SpendWindow.remaining(word, cap, GAS_BUCKET_MINUTES, epoch, block.timestamp);
+        if (amount > room) revert GolemCharter_GasDailyCap(amount, room, cap);
+        account.gas =
+            SpendWindow.spend(word, amount, cap, GAS_BUCKET_MINUTES, epoch, block.timestamp);
     }
 }

@@ -27,6 +27,8 @@ interface IGolemCharterEnforcer {
     error GolemCharter_SettlementAsset(address token, address settlementAsset);
     /// @notice The agent's key would hold more gas money than its ceiling, in wei.
     error GolemCharter_GasCeiling(uint256 balance, uint256 ceiling);
+    /// @notice More gas money than is left of the day's, in gwei.
+    error GolemCharter_GasDailyCap(uint256 amount, uint256 room, uint256 cap);
     /// @notice Swaps and liquidity in one execution.
     error GolemCharter_Mixed();
     /// @notice Neither a hook of the framework nor a view.

@@ -320,8 +320,54 @@ async fn the_charters_gas_is_within_its_bounds_and_as_committed() -> Result<()> 
         meter.record(name, human, golem_registry(), stop.into()).await?;
     }
 
+    from_a_vault(&mut meter).await?;
     within_bounds(&meter)?;
     meter.compare("charter")
+}
+
+/// The same from a Hybrid vault, whose proxy every execution passes twice.
+async fn from_a_vault(meter: &mut Meter<'_>) -> Result<()> {
+    let stage = meter.stage;
+    let owner = stage.fixed_owner(AccountKind::Hybrid).await?;
+    let account = owner.account.address;
+    let one = fair_swap(stage, account, dollars(1));
+    let law = charter(stage, &owner, SESSION, |law| {
+        law.golem_id = B256::repeat_byte(0x61);
+    })
+    .await?;
+    // Another Golem of the same owner: the first one's grants are revoked.
+    let salt = B256::repeat_byte(0x61);
+    let register = GolemRegistry::registerCall { salt, agentKey: SESSION }.abi_encode();
+    let human = owner.signer.address();
+    let receipt = stage.send_as(human, golem_registry(), U256::ZERO, register.into()).await?;
+    ensure!(receipt.status(), "registration failed");
+    let golem_id =
+        stage.node().read(golem_registry(), GolemRegistry::golemIdOfCall { owner: human, salt });
+    let generation = GolemRegistry::generationOfCall { owner: human };
+    let law = GolemCharter {
+        golem_id: golem_id.await?,
+        generation: stage.node().read(golem_registry(), generation).await?,
+        ..law
+    };
+    let grant = owner.signer.grant(&stage.domain(), chartered(&law)?)?;
+    let free = Delegation { caveats: vec![], ..grant.clone() };
+    let free = owner.signer.grant(&stage.domain(), free)?;
+    let data = redeem(&free, &one)?;
+    for name in
+        ["no caveat swap from a Hybrid vault, first", "no caveat swap from a Hybrid vault, later"]
+    {
+        meter.record(name, SESSION, DELEGATION_MANAGER, data.clone()).await?;
+    }
+    let data = redeem(&grant, &one)?;
+    for name in
+        ["charter swap from a Hybrid vault, first", "charter swap from a Hybrid vault, later"]
+    {
+        meter.record(name, SESSION, DELEGATION_MANAGER, data.clone()).await?;
+    }
+    stage.warp(stage.now().await? + 100_000).await?;
+    meter
+        .record("charter swap from a Hybrid vault, a day on", SESSION, DELEGATION_MANAGER, data)
+        .await
 }
 
 /// What the charter promises about its price.

@@ -281,6 +281,13 @@ fn words(rule: &Rule) -> (DenialCode, String) {
                 e.balance, e.ceiling
             ),
         ),
+        Rule::GolemCharter_GasDailyCap(e) => (
+            Code::GasMoney,
+            format!(
+                "{} gwei of gas money, and {} of the day's {} are left",
+                e.amount, e.room, e.cap
+            ),
+        ),
         Rule::GolemCharter_Mixed(_) => {
             (Code::Mode, "swaps and liquidity are not judged in one execution".into())
         }

@@ -3,8 +3,8 @@
 use golem_delegation::{
     MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, SigningDomain,
     terms::{
-        AllowedCalldata, AllowedMethods, AllowedTargets, LimitedCalls, MortalityTimeWindow,
-        Redeemer, Timestamp, ValueLte,
+        AllowedCalldata, AllowedMethods, AllowedTargets, GolemCharter, LimitedCalls, Listing,
+        MortalityTimeWindow, Redeemer, Timestamp, ValueLte,
     },
 };
 
@@ -42,6 +42,44 @@ macro_rules! both_ways {
     }};
 }
 
+/// The same for terms that cannot all be encoded: what was decoded always can.
+macro_rules! both_ways_fallible {
+    ($type:ident, $bytes:ident, $accepts:expr) => {{
+        let decoded = $type::decode($bytes);
+        assert_eq!(decoded.is_ok(), $accepts, concat!(stringify!($type), " of {:02x?}"), $bytes);
+        if let Ok(value) = &decoded {
+            assert_eq!(value.encode().as_deref(), Ok($bytes), "in another form");
+        }
+    }};
+}
+
+/// What `Listing.sol` accepts, less targets whose role it would refuse when they are called.
+fn listing_is_whole(bytes: &[u8]) -> bool {
+    let count = |at: usize| usize::from(bytes.get(at).copied().unwrap_or(0));
+    let (first, targets) = (26 + 46 * count(24), count(25));
+    bytes.len() == first + 21 * targets
+        && bytes.len() >= 26
+        && bytes[first..].chunks(21).all(|target| (1..=9).contains(&target[20]))
+}
+
+/// What `CharterTerms.sol` accepts.
+fn charter_is_whole(bytes: &[u8]) -> bool {
+    let Some((header, listing)) = bytes.split_at_checked(232) else { return false };
+    let number = |at: usize, length: usize| {
+        header[at..at + length].iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    let (slippage, nav) = (number(60, 2), number(62, 2));
+    let (start, end, flags) = (number(116, 5), number(121, 5), number(126, 2));
+    let classes = number(156, 4);
+    listing_is_whole(listing)
+        && slippage <= 10_000
+        && nav <= 10_000
+        && start <= end
+        && flags <= 1
+        && classes & 1 == 0
+        && classes < 1 << 17
+}
+
 /// Every decoder of terms takes what its contract takes, as the contract's source says it.
 pub(crate) fn terms(bytes: &[u8]) {
     let length = bytes.len();
@@ -52,6 +90,8 @@ pub(crate) fn terms(bytes: &[u8]) {
     let _ = both_ways!(LimitedCalls, bytes, length == 32);
     let _ = both_ways!(Redeemer, bytes, length != 0 && length.is_multiple_of(20));
     let _ = both_ways!(Timestamp, bytes, length == 32);
+    both_ways_fallible!(Listing, bytes, listing_is_whole(bytes));
+    both_ways_fallible!(GolemCharter, bytes, charter_is_whole(bytes));
     // Big-endian numbers of one length compare like their bytes.
     let upright = length == 16 && bytes[..8] <= bytes[8..];
     if let Ok(window) = both_ways!(MortalityTimeWindow, bytes, upright) {

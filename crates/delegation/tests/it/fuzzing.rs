@@ -142,7 +142,8 @@ fn seeds_that_name_a_vector_are_that_vector() {
         .map(|vector| vector["terms"].as_str().unwrap().parse().unwrap())
         .collect();
     for (seed, bytes) in corpus("terms") {
-        if seed.starts_with("window") {
+        // Terms of our own contracts, which MetaMask's packages do not make.
+        if ["window", "charter", "listing"].iter().any(|ours| seed.starts_with(ours)) {
             continue;
         }
         assert!(known.iter().any(|terms| *terms == bytes), "{seed}: {}", hex::encode(bytes));
