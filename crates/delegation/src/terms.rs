@@ -7,6 +7,7 @@ mod allowed_calldata;
 mod allowed_methods;
 mod allowed_targets;
 mod golem_charter;
+mod golem_rules;
 mod limited_calls;
 mod listing;
 mod mortality_time_window;
@@ -18,6 +19,7 @@ pub use allowed_calldata::AllowedCalldata;
 pub use allowed_methods::AllowedMethods;
 pub use allowed_targets::AllowedTargets;
 pub use golem_charter::{Class, Classes, GolemCharter};
+pub use golem_rules::{DailySpendLimit, DreamMode, GolemPhase, MaxSlippage, VaultNav};
 pub use limited_calls::LimitedCalls;
 pub use listing::{ListedTarget, ListedToken, Listing, Role};
 pub use mortality_time_window::MortalityTimeWindow;
@@ -164,6 +166,16 @@ impl<'a> Reader<'a> {
         }
         Err(TermsError::Trailing { extra: self.rest.len() })
     }
+}
+
+/// The whole, in basis points.
+const WHOLE: u16 = 10_000;
+
+const fn check_bps(bps: u16) -> Result<u16, TermsError> {
+    if bps > WHOLE {
+        return Err(TermsError::Bps { bps });
+    }
+    Ok(bps)
 }
 
 /// Splits a list of fixed-size entries; an empty list is not one.

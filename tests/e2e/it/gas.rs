@@ -9,23 +9,25 @@ use alloy::{
 };
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
-    GolemRegistry,
+    GolemRegistry, daily_spend_limit_enforcer,
     defi::{Erc20, SwapRouter02::exactInputSingleCall},
-    deployables, enforcers,
+    deployables, dream_mode_enforcer, enforcers,
     framework::{DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER, SIMPLE_FACTORY},
-    golem_registry, mortality_time_window_enforcer,
+    golem_phase_enforcer, golem_registry, max_slippage_enforcer, mortality_time_window_enforcer,
+    vault_nav_enforcer,
 };
 use bardo_testkit::{
-    STIPEND, Stage, charter, chartered, dollars, fair_swap, fixed_signer, root, swap, swap_grant,
-    unsigned,
+    Owner, STIPEND, Stage, charter, chartered, dollars, fair_swap, fixed_signer, root, swap,
+    swap_grant, unsigned,
 };
 use golem_chain::{AccountKind, local::FAUCET};
 use golem_custody::{Execution, Redemption};
 use golem_delegation::{
     Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
     terms::{
-        AllowedCalldata, AllowedMethods, AllowedTargets, GolemCharter, LimitedCalls, ListedToken,
-        MortalityTimeWindow, Redeemer, Timestamp, ValueLte,
+        AllowedCalldata, AllowedMethods, AllowedTargets, DailySpendLimit, DreamMode, GolemCharter,
+        GolemPhase, LimitedCalls, ListedToken, MaxSlippage, MortalityTimeWindow, Redeemer,
+        Timestamp, ValueLte, VaultNav,
     },
 };
 use std::{collections::BTreeMap, env, fs};
@@ -320,9 +322,61 @@ async fn the_charters_gas_is_within_its_bounds_and_as_committed() -> Result<()> 
         meter.record(name, human, golem_registry(), stop.into()).await?;
     }
 
+    one_rule_alone(&mut meter, &owner, &law).await?;
     from_a_vault(&mut meter).await?;
     within_bounds(&meter)?;
     meter.compare("charter")
+}
+
+/// Each rule as a caveat of its own, and all six on one grant.
+async fn one_rule_alone(meter: &mut Meter<'_>, owner: &Owner, law: &GolemCharter) -> Result<()> {
+    let stage = meter.stage;
+    let one = fair_swap(stage, law.account, dollars(1));
+    let listing = || law.listing.clone();
+    let (golem_id, registry) = (law.golem_id, law.registry);
+    let phase = GolemPhase { golem_id, registry, staleness: law.staleness, listing: listing() };
+    let spend = DailySpendLimit {
+        golem_id,
+        epoch: law.epoch,
+        cap: law.spend_cap,
+        bucket_minutes: law.bucket_minutes,
+        listing: listing(),
+    };
+    let nav = VaultNav {
+        golem_id,
+        vault: law.vault,
+        bps: law.nav_bps,
+        cap: law.nav_cap,
+        listing: listing(),
+    };
+    let slippage = MaxSlippage { bps: law.slippage_bps, listing: listing() };
+    let caveats = [
+        ("phase alone, swap later", golem_phase_enforcer(), phase.encode()?),
+        ("time window alone, swap later", mortality_time_window_enforcer(), law.window.encode()),
+        (
+            "dream alone, swap later",
+            dream_mode_enforcer(),
+            DreamMode { golem_id, registry }.encode(),
+        ),
+        ("vault NAV alone, swap later", vault_nav_enforcer(), nav.encode()?),
+        ("slippage alone, swap later", max_slippage_enforcer(), slippage.encode()?),
+        ("daily spend alone, swap later", daily_spend_limit_enforcer(), spend.encode()?),
+    ]
+    .map(|(name, enforcer, terms)| (name, Caveat::new(enforcer, terms)));
+    let grant = |caveats: Vec<Caveat>| {
+        let grant = Delegation { caveats, ..chartered(law)? };
+        anyhow::Ok(owner.signer.grant(&stage.domain(), grant)?)
+    };
+    let all = grant(caveats.iter().map(|(_, caveat)| caveat.clone()).collect())?;
+    let data = redeem(&all, &one)?;
+    for name in ["six separate rules, swap first", "six separate rules, swap later"] {
+        meter.record(name, SESSION, DELEGATION_MANAGER, data.clone()).await?;
+    }
+    for (name, caveat) in caveats {
+        let data = redeem(&grant(vec![caveat])?, &one)?;
+        meter.record(name, SESSION, DELEGATION_MANAGER, data).await?;
+    }
+    Ok(())
 }
 
 /// The same from a Hybrid vault, whose proxy every execution passes twice.

@@ -1,4 +1,4 @@
-use super::{Listing, MortalityTimeWindow, Reader, TermsError};
+use super::{Listing, MortalityTimeWindow, Reader, TermsError, check_bps};
 use alloy_primitives::{Address, B256};
 
 /// What a call does; `Class` of `Actions.sol`.
@@ -170,8 +170,6 @@ impl GolemCharter {
     pub const HEADER: usize = 232;
     /// The one flag there is.
     const REPLICANTS: u16 = 1;
-    /// The whole, in basis points.
-    const WHOLE: u16 = 10_000;
 
     /// The terms; refused where the contract would refuse them.
     pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
@@ -277,11 +275,4 @@ const fn classes(bits: u32) -> Result<Classes, TermsError> {
         return Err(TermsError::UnknownBits { bits });
     }
     Ok(Classes(bits))
-}
-
-const fn check_bps(bps: u16) -> Result<u16, TermsError> {
-    if bps > GolemCharter::WHOLE {
-        return Err(TermsError::Bps { bps });
-    }
-    Ok(bps)
 }

@@ -3,8 +3,9 @@
 use golem_delegation::{
     MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, SigningDomain,
     terms::{
-        AllowedCalldata, AllowedMethods, AllowedTargets, GolemCharter, LimitedCalls, Listing,
-        MortalityTimeWindow, Redeemer, Timestamp, ValueLte,
+        AllowedCalldata, AllowedMethods, AllowedTargets, DailySpendLimit, DreamMode, GolemCharter,
+        GolemPhase, LimitedCalls, Listing, MaxSlippage, MortalityTimeWindow, Redeemer, Timestamp,
+        ValueLte, VaultNav,
     },
 };
 
@@ -92,6 +93,15 @@ pub(crate) fn terms(bytes: &[u8]) {
     let _ = both_ways!(Timestamp, bytes, length == 32);
     both_ways_fallible!(Listing, bytes, listing_is_whole(bytes));
     both_ways_fallible!(GolemCharter, bytes, charter_is_whole(bytes));
+    let behind = |header: usize| bytes.get(header..).is_some_and(listing_is_whole);
+    let bounded = |at: usize| {
+        bytes.get(at..at + 2).is_some_and(|two| u16::from_be_bytes([two[0], two[1]]) <= 10_000)
+    };
+    both_ways_fallible!(GolemPhase, bytes, behind(56));
+    both_ways_fallible!(DailySpendLimit, bytes, behind(44));
+    both_ways_fallible!(MaxSlippage, bytes, bounded(0) && behind(2));
+    both_ways_fallible!(VaultNav, bytes, bounded(52) && behind(62));
+    let _ = both_ways!(DreamMode, bytes, length == 52);
     // Big-endian numbers of one length compare like their bytes.
     let upright = length == 16 && bytes[..8] <= bytes[8..];
     if let Ok(window) = both_ways!(MortalityTimeWindow, bytes, upright) {

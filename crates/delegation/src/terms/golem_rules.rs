@@ -1,0 +1,186 @@
+//! The charter's rules as caveats of their own.
+
+use super::{Listing, Reader, TermsError, check_bps};
+use alloy_primitives::{Address, B256};
+
+/// `GolemPhaseEnforcer`: what the Golem's phase of life still allows.
+///
+/// Terms: `golemId 32 ‖ registry 20 ‖ staleness u32`, then a [`Listing`] of which targets are read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GolemPhase {
+    /// The Golem.
+    pub golem_id: B256,
+    /// GolemRegistry.
+    pub registry: Address,
+    /// Age in seconds at which the registry's word counts as Conservation.
+    pub staleness: u32,
+    /// Targets and their roles.
+    pub listing: Listing,
+}
+
+/// `DreamModeEnforcer`: nothing while the Golem dreams.
+///
+/// Terms: `golemId 32 ‖ registry 20`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DreamMode {
+    /// The Golem.
+    pub golem_id: B256,
+    /// GolemRegistry.
+    pub registry: Address,
+}
+
+/// `MaxSlippageEnforcer`: swaps and liquidity near the feeds' prices.
+///
+/// Terms: `bps u16`, then a [`Listing`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MaxSlippage {
+    /// Bound, in basis points.
+    pub bps: u16,
+    /// Tokens and targets.
+    pub listing: Listing,
+}
+
+/// `DailySpendLimitEnforcer`: a cap in any twelve buckets.
+///
+/// Terms: `golemId 32 ‖ epoch u16 ‖ cap u64 ‖ bucketMinutes u16`, then a [`Listing`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DailySpendLimit {
+    /// The Golem.
+    pub golem_id: B256,
+    /// Number of the grant; the highest used one counts.
+    pub epoch: u16,
+    /// Micro-dollars.
+    pub cap: u64,
+    /// A twelfth of the period.
+    pub bucket_minutes: u16,
+    /// Tokens and targets.
+    pub listing: Listing,
+}
+
+/// `VaultNAVEnforcer`: one execution is small beside a vault.
+///
+/// Terms: `golemId 32 ‖ vault 20 ‖ bps u16 ‖ cap u64`, then a [`Listing`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VaultNav {
+    /// The Golem.
+    pub golem_id: B256,
+    /// ERC-4626 vault; zero leaves the cap alone.
+    pub vault: Address,
+    /// Share of its assets, in basis points.
+    pub bps: u16,
+    /// Micro-dollars.
+    pub cap: u64,
+    /// Tokens and targets.
+    pub listing: Listing,
+}
+
+impl GolemPhase {
+    /// The terms.
+    pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
+        let mut out = [self.golem_id.as_slice(), self.registry.as_slice()].concat();
+        out.extend(self.staleness.to_be_bytes());
+        out.extend(self.listing.encode()?);
+        Ok(out)
+    }
+
+    /// Decodes, accepting nothing that the contract does not.
+    pub fn decode(terms: &[u8]) -> Result<Self, TermsError> {
+        let mut reader = Reader::new(terms);
+        let rule = Self {
+            golem_id: B256::from(reader.take()?),
+            registry: reader.address()?,
+            staleness: reader.u32()?,
+            listing: Listing::read(&mut reader)?,
+        };
+        reader.end()?;
+        Ok(rule)
+    }
+}
+
+impl DreamMode {
+    /// Length `DreamModeEnforcer.getTermsInfo` insists on.
+    pub const LEN: usize = 52;
+
+    /// The terms.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        [self.golem_id.as_slice(), self.registry.as_slice()].concat()
+    }
+
+    /// Decodes, accepting exactly what the contract accepts.
+    pub fn decode(terms: &[u8]) -> Result<Self, TermsError> {
+        if terms.len() != Self::LEN {
+            return Err(TermsError::Length { expected: Self::LEN, actual: terms.len() });
+        }
+        let mut reader = Reader::new(terms);
+        Ok(Self { golem_id: B256::from(reader.take()?), registry: reader.address()? })
+    }
+}
+
+impl MaxSlippage {
+    /// The terms.
+    pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
+        let mut out = check_bps(self.bps)?.to_be_bytes().to_vec();
+        out.extend(self.listing.encode()?);
+        Ok(out)
+    }
+
+    /// Decodes, accepting nothing that the contract does not.
+    pub fn decode(terms: &[u8]) -> Result<Self, TermsError> {
+        let mut reader = Reader::new(terms);
+        let rule = Self { bps: check_bps(reader.u16()?)?, listing: Listing::read(&mut reader)? };
+        reader.end()?;
+        Ok(rule)
+    }
+}
+
+impl DailySpendLimit {
+    /// The terms.
+    pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
+        let mut out = self.golem_id.to_vec();
+        out.extend(self.epoch.to_be_bytes());
+        out.extend(self.cap.to_be_bytes());
+        out.extend(self.bucket_minutes.to_be_bytes());
+        out.extend(self.listing.encode()?);
+        Ok(out)
+    }
+
+    /// Decodes, accepting nothing that the contract does not.
+    pub fn decode(terms: &[u8]) -> Result<Self, TermsError> {
+        let mut reader = Reader::new(terms);
+        let rule = Self {
+            golem_id: B256::from(reader.take()?),
+            epoch: reader.u16()?,
+            cap: reader.u64()?,
+            bucket_minutes: reader.u16()?,
+            listing: Listing::read(&mut reader)?,
+        };
+        reader.end()?;
+        Ok(rule)
+    }
+}
+
+impl VaultNav {
+    /// The terms.
+    pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
+        let mut out = [self.golem_id.as_slice(), self.vault.as_slice()].concat();
+        out.extend(check_bps(self.bps)?.to_be_bytes());
+        out.extend(self.cap.to_be_bytes());
+        out.extend(self.listing.encode()?);
+        Ok(out)
+    }
+
+    /// Decodes, accepting nothing that the contract does not.
+    pub fn decode(terms: &[u8]) -> Result<Self, TermsError> {
+        let mut reader = Reader::new(terms);
+        let rule = Self {
+            golem_id: B256::from(reader.take()?),
+            vault: reader.address()?,
+            bps: check_bps(reader.u16()?)?,
+            cap: reader.u64()?,
+            listing: Listing::read(&mut reader)?,
+        };
+        reader.end()?;
+        Ok(rule)
+    }
+}
