@@ -1,6 +1,7 @@
 //! Whole-stack tests against the real contracts on a local chain.
 
 mod chain;
+mod charter;
 mod gas;
 mod kit;
 mod repository;
