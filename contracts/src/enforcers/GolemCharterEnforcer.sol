@@ -23,7 +23,7 @@ import {ExecutionModes} from "./ExecutionModes.sol";
 /// @notice The whole of a Golem's law in one caveat: who acts, in which phase of its life, what kind of
 ///         action, for whom, at which price, and how much in any period.
 /// @dev Modes: single and batch; try is refused. Every element of a batch is judged on the state before
-///      the batch, so swaps do not stand beside liquidity in one execution.
+///      the batch; see {Executions} for what that forbids.
 ///
 ///      State is keyed by manager, delegator and golemId, not by delegation: feed, rotation and
 ///      re-grant carry a spent window over, and the first redemption of a higher epoch ends every
@@ -39,7 +39,6 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         Phase phase;
         uint256 spend;
         uint256 topUp;
-        uint256 classes;
         uint256[] answers;
     }
 
@@ -53,8 +52,6 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         mapping(address vault => uint256 word) nav;
     }
 
-    uint256 private constant POOL_CLASSES =
-        (1 << uint256(Class.AddLiquidity)) | (1 << uint256(Class.RemoveLiquidity));
     /// @dev The gas window's grid: a day.
     uint16 private constant GAS_BUCKET_MINUTES = 120;
 
@@ -163,7 +160,6 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         _requireTarget(charter, action.target, class);
         if (charter.classes & (1 << uint256(class)) == 0) revert GolemCharter_Class(class);
         GolemPhase.check(judgement.phase, class);
-        _requireUnmixed(class, judgement);
         _requireParties(charter, listing, action, class);
         if (Appraisal.measures(class)) {
             _judgeWorth(charter, listing, action, judgement);
@@ -178,16 +174,6 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
             target == charter.account || target == msg.sender || target == address(this)
                 || (target == charter.registry && class != Class.Publish)
         ) revert GolemCharter_ForbiddenTarget(target);
-    }
-
-    /// @dev Elements are judged on the state before the execution; a swap would change the pool that
-    ///      a liquidity rule has looked at.
-    function _requireUnmixed(Class class, Judgement memory judgement) private pure {
-        uint256 seen = judgement.classes | (1 << uint256(class));
-        if (seen & (1 << uint256(Class.Swap)) != 0 && seen & POOL_CLASSES != 0) {
-            revert GolemCharter_Mixed();
-        }
-        judgement.classes = seen;
     }
 
     /// @dev Who gives, who gets, who may pull: for each class that knows one.
@@ -263,8 +249,8 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         } else if (action.class == Class.Swap) {
             // Settlement is exempt from caps, and so it goes one way only (SPEC D18).
             address asset = charter.settlementAsset;
-            if (action.tokenIn != asset) {
-                revert GolemCharter_SettlementAsset(action.tokenIn, asset);
+            if (action.tokenIn != asset || action.tokenOut == asset) {
+                revert GolemCharter_SettlementAsset(action.tokenOut, action.tokenIn, asset);
             }
         }
     }

@@ -23,14 +23,12 @@ interface IGolemCharterEnforcer {
     error GolemCharter_Spender(address token, address spender);
     /// @notice The call speaks of another Golem.
     error GolemCharter_OtherGolem(bytes32 golemId, bytes32 expected);
-    /// @notice A dying Golem converts to one asset only.
-    error GolemCharter_SettlementAsset(address token, address settlementAsset);
+    /// @notice A dying Golem converts to one asset only, and not from it.
+    error GolemCharter_SettlementAsset(address tokenOut, address tokenIn, address settlementAsset);
     /// @notice The agent's key would hold more gas money than its ceiling, in wei.
     error GolemCharter_GasCeiling(uint256 balance, uint256 ceiling);
     /// @notice More gas money than is left of the day's, in gwei.
     error GolemCharter_GasDailyCap(uint256 amount, uint256 room, uint256 cap);
-    /// @notice Swaps and liquidity in one execution.
-    error GolemCharter_Mixed();
     /// @notice Neither a hook of the framework nor a view.
     error GolemCharter_UnknownCall(bytes4 selector);
 

@@ -3,10 +3,12 @@ pragma solidity 0.8.30;
 
 import {Execution} from "../interfaces/IDelegationManager.sol";
 import {ModeCode, SINGLE_DEFAULT} from "../interfaces/ModeCode.sol";
-import {Action, Actions} from "./Actions.sol";
+import {Action, Actions, Class} from "./Actions.sol";
 import {Listing} from "./Listing.sol";
 
 /// @notice Everything one redemption is about to do, call by call, as its account will read it.
+/// @dev All of it is judged on the state before the first call. So what can change a price must not come
+///      before what is measured by that price and has no minimum of its own.
 library Executions {
     using Listing for bytes;
 
@@ -15,16 +17,39 @@ library Executions {
     /// @notice A batch without calls, or not in its canonical encoding.
     error Executions_Batch(uint256 count);
 
+    /// @notice Liquidity or a deposit behind a call that may run foreign code.
+    error Executions_Order(Class class);
+
     uint256 private constant WORD = 32;
+    /// @dev Measured by a price that is looked at beforehand, and executed without a minimum.
+    uint256 private constant PRICED_BEFORE = (1 << uint256(Class.AddLiquidity))
+        | (1 << uint256(Class.RemoveLiquidity)) | (1 << uint256(Class.Deposit));
+    /// @dev May run code that the owner did not list: tokens on a swap's path, tokens of a position that
+    ///      somebody gave the account, the agent key's own code (EIP-7702). Such code can move a price.
+    uint256 private constant FOREIGN_CODE =
+        (1 << uint256(Class.Swap)) | (1 << uint256(Class.Collect)) | (1 << uint256(Class.GasTopUp));
 
     /// @notice All actions, in order.
     /// @param mode Single or batch, default; callers let no other through.
     function actions(bytes calldata listing, ModeCode mode, bytes calldata execution)
         internal
         pure
+        returns (Action[] memory found)
+    {
+        found = mode == SINGLE_DEFAULT ? _single(listing, execution) : _batch(listing, execution);
+        bool foreignCode;
+        for (uint256 i = 0; i < found.length; i++) {
+            uint256 bit = 1 << uint256(found[i].class);
+            if (foreignCode && bit & PRICED_BEFORE != 0) revert Executions_Order(found[i].class);
+            if (bit & FOREIGN_CODE != 0) foreignCode = true;
+        }
+    }
+
+    function _single(bytes calldata listing, bytes calldata execution)
+        private
+        pure
         returns (Action[] memory)
     {
-        if (mode != SINGLE_DEFAULT) return _batch(listing, execution);
         if (execution.length < 52) revert Executions_Short(execution.length);
         // Target and, in the lower part of its word, the first bytes of the value behind it.
         address target = address(uint160(abi.decode(execution[0:32], (uint256)) >> 96));

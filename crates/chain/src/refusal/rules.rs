@@ -206,7 +206,10 @@ fn words(rule: &Rule) -> (DenialCode, String) {
         ),
         Rule::GolemCharter_SettlementAsset(e) => (
             Code::Recipient,
-            format!("a dying Golem buys {} only, not {}", e.settlementAsset, e.token),
+            format!(
+                "a dying Golem buys {} only: not {} for {}",
+                e.settlementAsset, e.tokenIn, e.tokenOut
+            ),
         ),
         Rule::GolemCharter_OtherGolem(e) => {
             (Code::Target, format!("the call speaks of another Golem, {}", e.golemId))
@@ -288,9 +291,13 @@ fn words(rule: &Rule) -> (DenialCode, String) {
                 e.amount, e.room, e.cap
             ),
         ),
-        Rule::GolemCharter_Mixed(_) => {
-            (Code::Mode, "swaps and liquidity are not judged in one execution".into())
-        }
+        Rule::Executions_Order(e) => (
+            Code::Mode,
+            format!(
+                "in one execution a Golem does not {} behind a call that could move its price",
+                class(e.class)
+            ),
+        ),
         Rule::Executions_Batch(_) | Rule::Executions_Short(_) => {
             (Code::Mode, "the execution is empty or not in its one encoding".into())
         }

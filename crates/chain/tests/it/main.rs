@@ -285,7 +285,7 @@ fn every_refusal_of_the_charter_has_a_code_of_its_rule_and_names_it() {
             ("VaultNav", _) => vec![DenialCode::Nav],
             ("Valuation", _) | ("Listing", "UnknownToken") => vec![DenialCode::Price],
             ("Positions", _) => vec![DenialCode::Position],
-            ("ExecutionModes" | "Executions", _) | ("GolemCharter", "Mixed") => {
+            ("ExecutionModes" | "Executions", _) => {
                 vec![DenialCode::Mode]
             }
             ("MortalityTimeWindow", _) => vec![DenialCode::WindowEarly, DenialCode::WindowExpired],
