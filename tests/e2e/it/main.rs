@@ -6,3 +6,4 @@ mod gas;
 mod kit;
 mod repository;
 mod slice;
+mod thief;
