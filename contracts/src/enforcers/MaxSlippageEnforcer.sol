@@ -38,7 +38,7 @@ contract MaxSlippageEnforcer is CaveatEnforcer {
         uint256[] memory answers = listing.noAnswers();
         for (uint256 i = 0; i < actions.length; i++) {
             Action memory action = actions[i];
-            if (!Appraisal.measures(action.class)) continue;
+            if (!MaxSlippage.binds(action.class)) continue;
             MaxSlippage.check(action.class, Appraisal.measure(listing, answers, action), bps);
         }
     }

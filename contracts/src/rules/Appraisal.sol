@@ -31,14 +31,17 @@ library Appraisal {
             || class == Class.Deposit;
     }
 
-    /// @notice What all of these send out together.
+    /// @notice What all of these send out together. Liquidity that is taken back sends nothing out, and
+    ///         so needs no price here.
     function total(bytes calldata listing, uint256[] memory answers, Action[] memory actions)
         internal
         view
         returns (uint256 value)
     {
         for (uint256 i = 0; i < actions.length; i++) {
-            if (measures(actions[i].class)) value += measure(listing, answers, actions[i]).out;
+            Class class = actions[i].class;
+            if (class == Class.RemoveLiquidity || !measures(class)) continue;
+            value += measure(listing, answers, actions[i]).out;
         }
     }
 

@@ -27,8 +27,8 @@ library GolemPhase {
     uint256 private constant TRADE = UNWIND | (1 << uint256(Class.Swap))
         | (1 << uint256(Class.AddLiquidity)) | (1 << uint256(Class.Deposit))
         | (1 << uint256(Class.Approve)) | (1 << uint256(Class.Transfer))
-        | (1 << uint256(Class.Wrap)) | (1 << uint256(Class.Unwrap))
-        | (1 << uint256(Class.GasTopUp));
+        | (1 << uint256(Class.Wrap)) | (1 << uint256(Class.Unwrap)) | (1 << uint256(Class.GasTopUp))
+        | (1 << uint256(Class.Settle));
 
     /// @notice Everything, children included.
     uint256 internal constant THRIVING = TRADE | (1 << uint256(Class.SpawnReplicant));

@@ -23,6 +23,11 @@ library MaxSlippage {
         if (bps > WHOLE) revert MaxSlippage_Bps(bps);
     }
 
+    /// @notice Whether an action of this class is bound at all.
+    function binds(Class class) internal pure returns (bool) {
+        return class == Class.Swap || class == Class.AddLiquidity || class == Class.RemoveLiquidity;
+    }
+
     /// @notice Refuses a swap that may bring back too little, and liquidity in a pool that was moved.
     function check(Class class, Worth memory worth, uint256 bps) internal pure {
         if (class == Class.Swap) {

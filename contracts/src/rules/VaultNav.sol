@@ -12,7 +12,8 @@ struct NavBound {
 }
 
 /// @notice One execution is small beside a vault, by what the vault holds now and by what it held an
-///         hour ago or more: whoever fills it for a moment gains nothing (SPEC D31).
+///         hour ago or more: to fill it for a moment is not enough (SPEC D31). Whoever fills it twice, an
+///         hour apart, meets the cap alone.
 /// @dev Terms: vault 20 ‖ bps u16 ‖ cap u64 in micro-dollars. State, one word of two checkpoints, low
 ///      bits first: newer assets u88 ‖ time u40 ‖ older assets u88 ‖ time u40. Assets beyond 88 bits
 ///      are kept as the most, which can only lower the limit.
