@@ -12,6 +12,7 @@ interface Vm {
     function setEvmVersion(string calldata name) external;
     function snapshotState() external returns (uint256 id);
     function revertToState(uint256 id) external returns (bool);
+    function pauseGasMetering() external;
 
     function deployCode(string calldata artifact) external returns (address);
 

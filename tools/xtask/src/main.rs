@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod deny;
+mod generated_mutants;
 mod layers;
 mod ledger;
 mod libtest;
@@ -63,6 +64,8 @@ enum Task {
         #[arg(long)]
         only: Option<String>,
     },
+    /// Makes small mistakes in the contracts, by rule, and demands that a test notices each.
+    GenMutants(generated_mutants::Options),
 }
 
 fn main() -> ExitCode {
@@ -91,6 +94,7 @@ fn run(task: Task, out: &mut dyn Write) -> Result<bool> {
         Task::LibtestJunit => libtest::run(&root, out),
         Task::Longrun { action } => longrun::run(&root, action, out),
         Task::Mutants { only } => mutants::run(&root, only.as_deref(), out),
+        Task::GenMutants(options) => generated_mutants::run(&root, &options, out),
     }
 }
 

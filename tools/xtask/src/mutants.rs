@@ -208,7 +208,7 @@ fn expectation(value: &str) -> Result<Expectation> {
 
 /// Makes the tree equal to the repository's own files. Files that are equal keep their time, so that
 /// neither cargo nor forge builds them again.
-fn sync(root: &Path, tree: &Path) -> Result<()> {
+pub(crate) fn sync(root: &Path, tree: &Path) -> Result<()> {
     fs::create_dir_all(tree).context("create the tree for mutants")?;
     let names: BTreeSet<_> = sources::files(root, &[".".to_owned()])?.into_iter().collect();
     for name in &names {
