@@ -18,6 +18,7 @@ import {MortalityTimeWindow} from "../rules/MortalityTimeWindow.sol";
 import {Positions} from "../rules/Positions.sol";
 import {SpendWindow} from "../rules/SpendWindow.sol";
 import {NavBound, VaultNav} from "../rules/VaultNav.sol";
+import {VaultShares} from "../rules/VaultShares.sol";
 import {ExecutionModes} from "./ExecutionModes.sol";
 
 /// @notice The whole of a Golem's law in one caveat: who acts, in which phase of its life, what kind of
@@ -161,6 +162,7 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         if (charter.classes & (1 << uint256(class)) == 0) revert GolemCharter_Class(class);
         GolemPhase.check(judgement.phase, class);
         _requireParties(charter, listing, action, class);
+        VaultShares.check(action, charter.slippageBps);
         if (Appraisal.measures(class)) {
             _judgeWorth(charter, listing, action, judgement);
         } else if (class == Class.GasTopUp) {

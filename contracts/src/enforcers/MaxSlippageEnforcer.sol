@@ -7,10 +7,11 @@ import {Appraisal} from "../rules/Appraisal.sol";
 import {Executions} from "../rules/Executions.sol";
 import {Listing} from "../rules/Listing.sol";
 import {MaxSlippage} from "../rules/MaxSlippage.sol";
+import {VaultShares} from "../rules/VaultShares.sol";
 import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 
-/// @notice Lets a swap through when its minimum is near what the owner's feeds say it is worth, and
-///         liquidity when its pool's price is near theirs.
+/// @notice Lets a swap through when its minimum is near what the owner's feeds say it is worth, liquidity
+///         when its pool's price is near theirs, and a vault's shares when they are worth their assets.
 /// @dev Terms: bps u16, 2 bytes; then a {Listing}. Twin: `MaxSlippage` in Rust. Modes: single and
 ///      batch; each call of a batch is judged on the state before it. There is no state.
 ///
@@ -38,6 +39,7 @@ contract MaxSlippageEnforcer is CaveatEnforcer {
         uint256[] memory answers = listing.noAnswers();
         for (uint256 i = 0; i < actions.length; i++) {
             Action memory action = actions[i];
+            VaultShares.check(action, bps);
             if (!MaxSlippage.binds(action.class)) continue;
             MaxSlippage.check(action.class, Appraisal.measure(listing, answers, action), bps);
         }

@@ -9,8 +9,9 @@ import {Listing} from "../rules/Listing.sol";
 import {NavBound, VaultNav} from "../rules/VaultNav.sol";
 import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 
-/// @notice A circuit breaker: one execution sends out no more than a share of a vault's assets, by what
-///         it holds now and held an hour ago or more, and no more than a fixed amount.
+/// @notice A circuit breaker: the swaps, added liquidity and deposits of one execution are worth no more
+///         than a share of a vault's assets, by what it holds now and held an hour ago or more, and no
+///         more than a fixed amount.
 /// @dev Terms: golemId 32 ‖ vault 20 ‖ bps u16 ‖ cap u64 in micro-dollars, 62 bytes; then a {Listing}.
 ///      Twin: `VaultNav` in Rust. Without a vault (zero) the fixed amount stands alone. Modes: single
 ///      and batch; a batch counts as a sum.
@@ -18,7 +19,9 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 ///      State is keyed by manager, delegator, golemId and vault. Anyone may call a hook, and writes
 ///      under his own address only.
 ///
-///      Not promised: a bound on many executions together; see {DailySpendLimitEnforcer}.
+///      Not promised: where money goes. Transfers, collected fees and gas money do not count here: a
+///      rule about recipients decides over them. Nor a bound on many executions together; see
+///      {DailySpendLimitEnforcer}.
 contract VaultNAVEnforcer is CaveatEnforcer {
     using Listing for bytes;
 

@@ -36,6 +36,9 @@ interface IVault {
         returns (uint256 assets);
     function asset() external view returns (address);
     function totalAssets() external view returns (uint256);
+    function previewDeposit(uint256 assets) external view returns (uint256 shares);
     function previewMint(uint256 shares) external view returns (uint256 assets);
+    function previewWithdraw(uint256 assets) external view returns (uint256 shares);
+    function previewRedeem(uint256 shares) external view returns (uint256 assets);
     function convertToAssets(uint256 shares) external view returns (uint256 assets);
 }

@@ -17,17 +17,20 @@ library Executions {
     /// @notice A batch without calls, or not in its canonical encoding.
     error Executions_Batch(uint256 count);
 
-    /// @notice Liquidity or a deposit behind a call that may run foreign code.
+    /// @notice Liquidity or a deposit behind a call that could move its price.
     error Executions_Order(Class class);
 
     uint256 private constant WORD = 32;
     /// @dev Measured by a price that is looked at beforehand, and executed without a minimum.
     uint256 private constant PRICED_BEFORE = (1 << uint256(Class.AddLiquidity))
         | (1 << uint256(Class.RemoveLiquidity)) | (1 << uint256(Class.Deposit));
-    /// @dev May run code that the owner did not list: tokens on a swap's path, tokens of a position that
-    ///      somebody gave the account, the agent key's own code (EIP-7702). Such code can move a price.
-    uint256 private constant FOREIGN_CODE =
-        (1 << uint256(Class.Swap)) | (1 << uint256(Class.Collect)) | (1 << uint256(Class.GasTopUp));
+    /// @dev Changes a price, or may run code that the owner did not list and that could: tokens on a swap's
+    ///      path, tokens of a position that somebody gave the account, the agent key's own code
+    ///      (EIP-7702), what a lifecycle contract calls. A withdrawal can leave few shares in a vault.
+    uint256 private constant MOVES_PRICES = (1 << uint256(Class.Swap))
+        | (1 << uint256(Class.Collect)) | (1 << uint256(Class.GasTopUp))
+        | (1 << uint256(Class.Withdraw)) | (1 << uint256(Class.SpawnReplicant))
+        | (1 << uint256(Class.Settle));
 
     /// @notice All actions, in order.
     /// @param mode Single or batch, default; callers let no other through.
@@ -37,11 +40,11 @@ library Executions {
         returns (Action[] memory found)
     {
         found = mode == SINGLE_DEFAULT ? _single(listing, execution) : _batch(listing, execution);
-        bool foreignCode;
+        bool moved;
         for (uint256 i = 0; i < found.length; i++) {
             uint256 bit = 1 << uint256(found[i].class);
-            if (foreignCode && bit & PRICED_BEFORE != 0) revert Executions_Order(found[i].class);
-            if (bit & FOREIGN_CODE != 0) foreignCode = true;
+            if (moved && bit & PRICED_BEFORE != 0) revert Executions_Order(found[i].class);
+            if (bit & MOVES_PRICES != 0) moved = true;
         }
     }
 

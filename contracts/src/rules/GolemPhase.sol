@@ -36,12 +36,12 @@ library GolemPhase {
     uint256 internal constant STABLE = TRADE;
     /// @notice Positions are closed, none is opened; gas to do so may be fetched.
     uint256 internal constant CONSERVATION = UNWIND | (1 << uint256(Class.GasTopUp));
-    /// @notice The same, and what is free goes home.
+    /// @notice The same, and what is free goes home; ether goes as wrapped ether.
     uint256 internal constant DECLINING =
-        CONSERVATION | (1 << uint256(Class.Transfer)) | (1 << uint256(Class.Unwrap));
+        CONSERVATION | (1 << uint256(Class.Transfer)) | (1 << uint256(Class.Wrap));
     /// @notice Settlement alone: close, convert, send home, sign off (SPEC D18).
     uint256 internal constant TERMINAL = UNWIND | (1 << uint256(Class.Transfer))
-        | (1 << uint256(Class.Unwrap)) | (1 << uint256(Class.Swap)) | (1 << uint256(Class.Settle));
+        | (1 << uint256(Class.Wrap)) | (1 << uint256(Class.Swap)) | (1 << uint256(Class.Settle));
 
     /// @notice Classes a phase allows, a bit each.
     function allowed(Phase phase) internal pure returns (uint256) {

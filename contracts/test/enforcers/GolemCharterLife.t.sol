@@ -272,8 +272,8 @@ contract GolemCharterPhaseTest is CharterCalls {
         if (class == Class.Approve) return "11000";
         if (class == Class.Disapprove) return "11111";
         if (class == Class.Transfer) return "11011";
-        if (class == Class.Wrap) return "11000";
-        if (class == Class.Unwrap) return "11011";
+        if (class == Class.Wrap) return "11011";
+        if (class == Class.Unwrap) return "11000";
         if (class == Class.GasTopUp) return "11110";
         if (class == Class.SpawnReplicant) return "10000";
         if (class == Class.Settle) return "11001";

@@ -86,6 +86,18 @@ contract GolemCharterSettlementTest is CharterCalls {
         vm.assertEq(refused, 50, "every round refused");
     }
 
+    function test_without_a_settlement_asset_nothing_is_converted() public {
+        law.settlementAsset = address(0);
+        advanceTo(4);
+
+        refuses(_settlementAsset(address(USDC), address(WETH)), ROUTER_02, swap(1e6));
+        refuses(
+            _settlementAsset(address(WETH), address(USDC)),
+            ROUTER_02,
+            sellWeth(0.04e18, 99e6, account)
+        );
+    }
+
     function test_before_terminal_the_settlement_asset_binds_nothing() public {
         law.settlementAsset = address(0);
 
@@ -193,7 +205,13 @@ contract GolemCharterSettlementTest is CharterCalls {
         );
         accepts(vault, abi.encodeCall(IVault.withdraw, (99e6, account, account)));
         accepts(ROUTER_02, sellWeth(2e18, 4_950e6, account));
-        accepts(address(WETH), abi.encodeCall(IWeth.withdraw, (1e18)));
+        // Ether goes home as wrapped ether.
+        uint256 ether_ = account.balance;
+        accepts(
+            SINGLE_DEFAULT,
+            abi.encodePacked(address(WETH), ether_, abi.encodeCall(IWeth.deposit, ()))
+        );
+        accepts(address(WETH), transfer(human.account, WETH.balanceOf(account)));
         accepts(
             list(
                 call(address(USDC), approve(ROUTER_02, 0)),
@@ -209,6 +227,8 @@ contract GolemCharterSettlementTest is CharterCalls {
         registry.close(law.golemId);
 
         vm.assertTrue(USDC.balanceOf(human.account) > 15_000e6, "home");
+        vm.assertTrue(WETH.balanceOf(human.account) >= ether_, "ether too");
+        vm.assertEq(account.balance, 0, "nothing left");
         vm.assertEq(USDC.allowance(account, ROUTER_02), 0, "no allowance left");
         bytes memory dead =
             abi.encodeWithSelector(GolemLife.GolemLife_NotAlive.selector, law.golemId);

@@ -55,11 +55,11 @@ contract GolemPhaseEnforcerTest is ListedEnforcerTest {
             "yynnn",
             "yyyyy",
             "yynyy",
-            "yynnn",
             "yynyy",
+            "yynnn",
             "yyyyn",
             "ynnnn",
-            "--nny",
+            "yynny",
             "yyyyy"
         ];
         for (uint8 phase = 0; phase < 5; phase++) {

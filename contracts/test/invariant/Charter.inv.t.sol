@@ -473,7 +473,8 @@ contract CharterLife is CharterMoves {
         uint256 priced = (1 << uint256(Class.AddLiquidity)) | (1 << uint256(Class.RemoveLiquidity))
             | (1 << uint256(Class.Deposit));
         uint256 foreign_ = (1 << uint256(Class.Swap)) | (1 << uint256(Class.Collect))
-            | (1 << uint256(Class.GasTopUp));
+            | (1 << uint256(Class.GasTopUp)) | (1 << uint256(Class.Withdraw))
+            | (1 << uint256(Class.SpawnReplicant)) | (1 << uint256(Class.Settle));
         uint256 seen = 0;
         for (uint256 i = 0; i < a.calls.length; i++) {
             a.classes = 0;
@@ -907,7 +908,7 @@ contract CharterLife is CharterMoves {
             mask |= 1 << uint256(closing[i]);
         }
         if (phase != 4) mask |= 1 << uint256(Class.GasTopUp);
-        if (phase > 2) mask |= (1 << uint256(Class.Transfer)) | (1 << uint256(Class.Unwrap));
+        if (phase > 2) mask |= (1 << uint256(Class.Transfer)) | (1 << uint256(Class.Wrap));
         if (phase == 4) mask |= (1 << uint256(Class.Swap)) | (1 << uint256(Class.Settle));
     }
 

@@ -125,7 +125,7 @@ contract ExecutionsTest is TestBase {
             ) continue;
             for (uint256 j = 0; j < i; j++) {
                 Class before = _single(calls[j])[0].class;
-                if (before == Class.Swap || before == Class.Collect || before == Class.GasTopUp) {
+                if (before == Class.Swap || before == Class.GasTopUp || before == Class.Settle) {
                     return later;
                 }
             }
@@ -138,9 +138,9 @@ contract ExecutionsTest is TestBase {
             for (uint256 second = 0; second < CALLS; second++) {
                 Execution[] memory calls = new Execution[](2);
                 (calls[0], calls[1]) = (_call(first, 1), _call(second, 2));
-                // Swap, multicall of swaps, gas money before removal and deposit.
-                bool refused =
-                    (first == 2 || first == 3 || first == 7) && (second == 4 || second == 5);
+                // Swap, multicall of swaps, settlement, gas money before removal and deposit.
+                bool refused = (first == 2 || first == 3 || first == 6 || first == 7)
+                    && (second == 4 || second == 5);
                 Class late = second == 4 ? Class.RemoveLiquidity : Class.Deposit;
                 if (refused) {
                     vm.expectRevert(

@@ -63,7 +63,7 @@ contract GolemPhaseTest is TestBase {
 
     /// @dev A later phase takes away; the two that give are the way home and the settlement.
     function test_a_phase_gives_nothing_that_the_one_before_did_not_but_the_way_out() public view {
-        uint256 home = _bit(Class.Transfer) | _bit(Class.Unwrap);
+        uint256 home = _bit(Class.Transfer) | _bit(Class.Wrap);
         uint256 last = _bit(Class.Swap) | _bit(Class.Settle);
 
         vm.assertEq(_gained(Phase.Thriving, Phase.Stable), 0, "Stable");
@@ -111,8 +111,8 @@ contract GolemPhaseTest is TestBase {
         rows[8] = PhaseRow(Class.Approve, "yynnn");
         rows[9] = PhaseRow(Class.Disapprove, "yyyyy");
         rows[10] = PhaseRow(Class.Transfer, "yynyy");
-        rows[11] = PhaseRow(Class.Wrap, "yynnn");
-        rows[12] = PhaseRow(Class.Unwrap, "yynyy");
+        rows[11] = PhaseRow(Class.Wrap, "yynyy");
+        rows[12] = PhaseRow(Class.Unwrap, "yynnn");
         rows[13] = PhaseRow(Class.GasTopUp, "yyyyn");
         rows[14] = PhaseRow(Class.SpawnReplicant, "ynnnn");
         rows[15] = PhaseRow(Class.Settle, "yynny");

@@ -79,7 +79,8 @@ fn speaker(rule: &Rule, context: &PermissionContext) -> Option<(Address, &'stati
         Rule::GolemPhase_NotAllowed(_) => &[phase],
         Rule::MaxSlippage_Bps(_)
         | Rule::MaxSlippage_PoolMoved(_)
-        | Rule::MaxSlippage_TooMuch(_) => &[slippage],
+        | Rule::MaxSlippage_TooMuch(_)
+        | Rule::VaultShares_TooFew(_) => &[slippage],
         Rule::SpendWindow_BucketLength(_)
         | Rule::SpendWindow_OverCap(_)
         | Rule::SpendWindow_StaleEpoch(_)
@@ -234,6 +235,13 @@ fn words(rule: &Rule) -> (DenialCode, String) {
         Rule::MaxSlippage_PoolMoved(e) => (
             Code::Slippage,
             format!("the pool's price is more than {} basis points off the feeds'", e.bps),
+        ),
+        Rule::VaultShares_TooFew(e) => (
+            Code::Slippage,
+            format!(
+                "{} of the vault's asset for {}: more than {} basis points are rounded away",
+                e.out, e.back, e.bps
+            ),
         ),
         Rule::Listing_UnknownToken(e) => {
             (Code::Price, format!("the owner named no price feed for the token {}", e.token))

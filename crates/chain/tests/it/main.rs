@@ -281,7 +281,7 @@ fn every_refusal_of_the_charter_has_a_code_of_its_rule_and_names_it() {
             ("SpendWindow", "StaleEpoch") => vec![DenialCode::Superseded],
             ("SpendWindow", _) => vec![DenialCode::Spend],
             ("GolemPhase", _) => vec![DenialCode::Phase],
-            ("MaxSlippage", _) => vec![DenialCode::Slippage],
+            ("MaxSlippage" | "VaultShares", _) => vec![DenialCode::Slippage],
             ("VaultNav", _) => vec![DenialCode::Nav],
             ("Valuation", _) | ("Listing", "UnknownToken") => vec![DenialCode::Price],
             ("Positions", _) => vec![DenialCode::Position],
