@@ -3,7 +3,13 @@
 use anyhow::{Context, Result, ensure};
 use bardo_testkit::root;
 use serde_json::Value;
-use std::{collections::BTreeSet, fs, os::unix::fs::symlink, path::Path, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::Command,
+};
 
 #[test]
 fn the_papers_of_a_good_repository_are_there() -> Result<()> {
@@ -254,4 +260,30 @@ fn contracts_built_in_another_folder_are_the_committed_ones() -> Result<()> {
 fn read_json(path: &Path) -> Result<Value> {
     let text = fs::read(path).with_context(|| path.display().to_string())?;
     Ok(serde_json::from_slice(&text)?)
+}
+
+/// Figures in prose drift; these are compared with what was measured.
+#[test]
+fn the_gas_figures_of_the_contracts_readme_are_measured_ones() -> Result<()> {
+    let readme = fs::read_to_string(root().join("contracts/README.md"))?;
+    let section = readme.split("## Rules").nth(1).context("no rules")?;
+    let section = section.split("What a phase allows").next().context("no matrix")?;
+    let mut known = BTreeSet::from([285_000, 260_000]);
+    for file in ["charter", "redemptions"] {
+        let path = root().join(format!("contracts/snapshots/{file}.json"));
+        let figures: BTreeMap<String, u64> = serde_json::from_str(&fs::read_to_string(path)?)?;
+        known.extend(figures.into_values());
+    }
+
+    let shown: Vec<u64> = section
+        .split(|letter: char| !letter.is_ascii_digit() && letter != ',')
+        .filter_map(|word| word.trim_matches(',').replace(',', "").parse().ok())
+        .filter(|figure| *figure >= 100_000)
+        .collect();
+
+    assert!(shown.len() >= 12, "{shown:?}");
+    for figure in shown {
+        assert!(known.contains(&figure), "{figure} is in no snapshot");
+    }
+    Ok(())
 }
