@@ -83,8 +83,9 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
 
     let mut problems = Vec::new();
     let all: BTreeSet<_> = mutants.iter().flat_map(|mutant| &mutant.expectations).collect();
-    for expectation in all {
-        match observe(root, &tree, expectation)? {
+    let all: Vec<_> = all.into_iter().cloned().collect();
+    for (expectation, run) in observe(root, &tree, &all)? {
+        match run {
             Run::Passed => {}
             Run::Failed => problems.push(format!("{expectation} fails without any mutant")),
             Run::Unproven(why) => problems.push(format!("{expectation} without any mutant: {why}")),
@@ -98,8 +99,7 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
     for mutant in &mutants {
         sync(root, &tree)?;
         apply(root, &tree, &mutant.name)?;
-        for expectation in &mutant.expectations {
-            let seen = observe(root, &tree, expectation)?;
+        for (expectation, seen) in observe(root, &tree, &mutant.expectations)? {
             let word = match &seen {
                 Run::Failed => "killed",
                 Run::Passed => "SURVIVED",
@@ -257,31 +257,59 @@ fn apply(root: &Path, tree: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn observe(root: &Path, tree: &Path, expectation: &Expectation) -> Result<Run> {
-    match expectation {
-        Expectation::Forge { contract, test } => {
-            let forge = root.join("node_modules/@foundry-rs/forge-linux-amd64/bin/forge");
-            let output = Command::new(forge)
-                .args(["test", "--json", "--match-contract", &format!("^{contract}$")])
-                .args(["--match-test", &format!("^{test}(\\(|$)")])
-                // Code without its guard may well have an unused argument.
-                .env("FOUNDRY_DENY", "never")
-                .current_dir(tree.join("contracts"))
-                .output()
-                .context("start forge; run `make setup` first")?;
-            Ok(judge_forge(&output, &expectation.to_string()))
-        }
-        Expectation::Nextest { package, filter } => {
-            let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let output = Command::new(program)
-                .args(["nextest", "run", "--offline", "--no-fail-fast", "-p", package, filter])
-                .current_dir(tree)
-                .env("CARGO_TARGET_DIR", root.join("target/mutants-target"))
-                .output()
-                .context("start cargo nextest")?;
-            Ok(judge_nextest(&output))
+/// What became of each test. All of forge's run at once: most of the time goes into compiling.
+fn observe(
+    root: &Path,
+    tree: &Path,
+    expectations: &[Expectation],
+) -> Result<Vec<(Expectation, Run)>> {
+    let mut contracts = BTreeSet::new();
+    let mut tests = BTreeSet::new();
+    for expectation in expectations {
+        if let Expectation::Forge { contract, test } = expectation {
+            contracts.insert(contract.as_str());
+            tests.insert(test.as_str());
         }
     }
+    let either = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join("|");
+    let forge = if contracts.is_empty() {
+        None
+    } else {
+        let forge = root.join("node_modules/@foundry-rs/forge-linux-amd64/bin/forge");
+        let output = Command::new(forge)
+            .args(["test", "--json", "--match-contract", &format!("^({})$", either(contracts))])
+            .args(["--match-test", &format!("^({})(\\(|$)", either(tests))])
+            // Code without its guard may well have an unused argument.
+            .env("FOUNDRY_DENY", "never")
+            .env("FOUNDRY_LINT_LINT_ON_BUILD", "false")
+            .current_dir(tree.join("contracts"))
+            .output()
+            .context("start forge; run `make setup` first")?;
+        Some(output)
+    };
+    expectations
+        .iter()
+        .map(|expectation| {
+            let run = match (expectation, &forge) {
+                (Expectation::Forge { .. }, Some(output)) => {
+                    judge_forge(output, &expectation.to_string())
+                }
+                (Expectation::Forge { .. }, None) => Run::Unproven("forge was not run".to_owned()),
+                (Expectation::Nextest { package, filter }, _) => {
+                    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+                    let output = Command::new(program)
+                        .args(["nextest", "run", "--offline", "--no-fail-fast", "-p", package])
+                        .arg(filter)
+                        .current_dir(tree)
+                        .env("CARGO_TARGET_DIR", root.join("target/mutants-target"))
+                        .output()
+                        .context("start cargo nextest")?;
+                    judge_nextest(&output)
+                }
+            };
+            Ok((expectation.clone(), run))
+        })
+        .collect()
 }
 
 fn judge_forge(output: &Output, name: &str) -> Run {
