@@ -251,7 +251,9 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         } else if (action.class == Class.Swap) {
             // Settlement is exempt from caps, and so it goes one way only (SPEC D18).
             address asset = charter.settlementAsset;
-            if (action.tokenIn != asset || action.tokenOut == asset) {
+            // A vault's share could be redeemed and bought again.
+            bool circle = action.tokenOut == asset || listing.role(asset) == Role.Vault;
+            if (action.tokenIn != asset || circle) {
                 revert GolemCharter_SettlementAsset(action.tokenOut, action.tokenIn, asset);
             }
         }

@@ -24,6 +24,7 @@ library Executions {
     /// @dev Measured by a price that is looked at beforehand, and executed without a minimum.
     uint256 private constant PRICED_BEFORE = (1 << uint256(Class.AddLiquidity))
         | (1 << uint256(Class.RemoveLiquidity)) | (1 << uint256(Class.Deposit));
+    uint256 private constant DEPOSIT = 1 << uint256(Class.Deposit);
     /// @dev Changes a price, or may run code that the owner did not list and that could: tokens on a swap's
     ///      path, tokens of a position that somebody gave the account, the agent key's own code
     ///      (EIP-7702), what a lifecycle contract calls. A withdrawal can leave few shares in a vault.
@@ -40,11 +41,13 @@ library Executions {
         returns (Action[] memory found)
     {
         found = mode == SINGLE_DEFAULT ? _single(listing, execution) : _batch(listing, execution);
-        bool moved;
+        uint256 seen;
         for (uint256 i = 0; i < found.length; i++) {
             uint256 bit = 1 << uint256(found[i].class);
-            if (moved && bit & PRICED_BEFORE != 0) revert Executions_Order(found[i].class);
-            if (bit & MOVES_PRICES != 0) moved = true;
+            bool late = bit & PRICED_BEFORE != 0 && seen & MOVES_PRICES != 0;
+            // A deposit makes shares dearer by what it rounds away, which the next one would pay.
+            if (late || bit & seen & DEPOSIT != 0) revert Executions_Order(found[i].class);
+            seen |= bit;
         }
     }
 

@@ -43,14 +43,14 @@ contract GolemCharterVaultTest is CharterCalls {
         refuses(_tooFew(48e6, 0), list(call(address(_thin), deposit(48e6, account))));
     }
 
-    /// @dev A share is worth a hundred dollars: a deposit of 199 buys one, of 200 nearly two.
-    function test_a_deposit_is_accepted_while_it_rounds_away_no_more_than_the_bound() public {
+    /// @dev One share is bought: 1 % above its price is the bound, and what is above that is refused.
+    function test_a_deposit_rounds_away_as_much_as_the_bound_and_no_more() public {
         _dear(1_000e6);
         uint256 one = _thin.convertToAssets(1);
+        uint256 most = one * 10_000 / 9_900;
 
-        refuses(_tooFew(one * 3 / 2, one), address(_thin), deposit(one * 3 / 2, account));
-        uint256 fair = _thin.previewMint(2);
-        accepts(address(_thin), deposit(fair, account));
+        refuses(_tooFew(most + 1, one), address(_thin), deposit(most + 1, account));
+        accepts(address(_thin), deposit(most, account));
     }
 
     function test_a_crumb_that_costs_a_share_is_refused() public {
@@ -65,17 +65,31 @@ contract GolemCharterVaultTest is CharterCalls {
         accepts(address(_thin), abi.encodeCall(IVault.redeem, (1, account, account)));
     }
 
-    /// @dev ATK-27: the whole of the trick; ten deposits for nothing would have paid the thief.
+    /// @dev ATK-27: ten deposits for nothing would have paid the thief.
     function test_deposits_are_not_stolen_through_dear_shares() public {
-        uint256 before = _worth();
         _dear(11 * 48e6 + 100);
         Execution[] memory calls = new Execution[](10);
         for (uint256 i = 0; i < calls.length; i++) {
             calls[i] = call(address(_thin), deposit(48e6, account));
         }
 
-        refuses(_tooFew(48e6, 0), calls);
-        vm.assertEq(_worth(), before, "nothing lost");
+        refuses(abi.encodeWithSelector(Executions.Executions_Order.selector, Class.Deposit), calls);
+        refuses(_tooFew(48e6, 0), address(_thin), deposit(48e6, account));
+    }
+
+    /// @dev The first one fair, and a little dearer than its share: the others would have bought none.
+    function test_a_deposit_does_not_stand_behind_another() public {
+        _dear(11 * 48e6 + 100);
+        uint256 fair = _thin.previewMint(1);
+        Execution memory first = call(address(_thin), deposit(fair * 1_009 / 1_000, account));
+        bytes memory order =
+            abi.encodeWithSelector(Executions.Executions_Order.selector, Class.Deposit);
+
+        refuses(order, list(first, call(address(_thin), deposit(fair, account))));
+        refuses(order, list(first, call(address(_thin), abi.encodeCall(IVault.mint, (1, account)))));
+        uint256 before = _worth();
+        accepts(list(first));
+        vm.assertTrue(before - _worth() <= fair / 100 + 1, "no more than the bound");
     }
 
     /// @dev Nor in one execution: the withdrawal that thins the vault does not stand before a deposit.

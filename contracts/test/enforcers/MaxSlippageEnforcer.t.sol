@@ -233,7 +233,7 @@ contract MaxSlippageEnforcerTest is PricedEnforcerTest {
         vm.assertEq(USDC.balanceOf(law.beneficiary), 9900e6, "the owner is the account");
     }
 
-    function test_a_deposit_passes_whatever_the_bound() public {
+    function test_a_fair_deposit_passes_whatever_the_bound() public {
         law.slippageBps = 0;
         accepts(deposit(5e6));
     }

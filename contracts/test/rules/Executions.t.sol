@@ -125,6 +125,7 @@ contract ExecutionsTest is TestBase {
             ) continue;
             for (uint256 j = 0; j < i; j++) {
                 Class before = _single(calls[j])[0].class;
+                if (before == Class.Deposit && later == Class.Deposit) return later;
                 if (before == Class.Swap || before == Class.GasTopUp || before == Class.Settle) {
                     return later;
                 }
@@ -141,6 +142,8 @@ contract ExecutionsTest is TestBase {
                 // Swap, multicall of swaps, settlement, gas money before removal and deposit.
                 bool refused = (first == 2 || first == 3 || first == 6 || first == 7)
                     && (second == 4 || second == 5);
+                // And one deposit only.
+                if (first == 5 && second == 5) refused = true;
                 Class late = second == 4 ? Class.RemoveLiquidity : Class.Deposit;
                 if (refused) {
                     vm.expectRevert(
@@ -149,6 +152,32 @@ contract ExecutionsTest is TestBase {
                 }
                 _batch(calls);
             }
+        }
+    }
+
+    function test_what_else_moves_a_price_comes_before_no_deposit() public {
+        Execution[4] memory movers = [
+            Execution(VAULT, 0, abi.encodeCall(IVault.withdraw, (1, ACCOUNT, ACCOUNT))),
+            Execution(VAULT, 0, abi.encodeCall(IVault.redeem, (1, ACCOUNT, ACCOUNT))),
+            Execution(
+                POSITIONS,
+                0,
+                abi.encodeCall(
+                    INonfungiblePositionManager.collect,
+                    (INonfungiblePositionManager.CollectParams(1, ACCOUNT, 1, 1))
+                )
+            ),
+            Execution(LIFE, 0, abi.encodeCall(IGolemLifecycle.spawnReplicant, ("", KEY, "")))
+        ];
+        for (uint256 i = 0; i < movers.length; i++) {
+            Execution[] memory calls = new Execution[](2);
+            (calls[0], calls[1]) = (movers[i], _call(5, 1));
+            vm.expectRevert(
+                abi.encodeWithSelector(Executions.Executions_Order.selector, Class.Deposit)
+            );
+            _batch(calls);
+            (calls[0], calls[1]) = (calls[1], calls[0]);
+            _batch(calls);
         }
     }
 
