@@ -129,8 +129,6 @@ abstract contract CharterTest is DevchainTest {
             ),
             targets: bytes.concat(
                 target(ROUTER_02, Role.SwapRouter02),
-                target(address(USDC), Role.Token),
-                target(address(WETH), Role.Weth),
                 target(POSITIONS, Role.PositionManager),
                 target(vault, Role.Vault),
                 target(agent.account, Role.AgentKey)
@@ -138,8 +136,18 @@ abstract contract CharterTest is DevchainTest {
         });
     }
 
+    /// @dev A token that may be called, with a feed that is good for a month.
     function token(address at, address feed, uint8 decimals) internal pure returns (bytes memory) {
-        return abi.encodePacked(at, feed, decimals, uint8(8), uint32(30 days));
+        return token(at, feed, decimals, 8, 30 days);
+    }
+
+    function token(address at, address feed, uint8 decimals, uint8 feedDecimals, uint32 maxAge)
+        internal
+        pure
+        returns (bytes memory)
+    {
+        Role role = at == address(WETH) ? Role.Weth : Role.Token;
+        return abi.encodePacked(at, uint8(role), feed, decimals, feedDecimals, maxAge);
     }
 
     function target(address at, Role role) internal pure returns (bytes memory) {
@@ -165,7 +173,7 @@ abstract contract CharterTest is DevchainTest {
         return abi.encodePacked(
             c.sequencerFeed,
             c.sequencerGrace,
-            uint8(c.tokens.length / 46),
+            uint8(c.tokens.length / 47),
             uint8(c.targets.length / 21),
             c.tokens,
             c.targets

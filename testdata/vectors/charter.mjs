@@ -50,6 +50,7 @@ const LISTING = [
 ];
 const TOKEN = [
   ['token', 'address'],
+  ['role', 'uint8'],
   ['feed', 'address'],
   ['tokenDecimals', 'uint8'],
   ['feedDecimals', 'uint8'],
@@ -115,15 +116,15 @@ const malformedListings = [];
 const unknownRoles = [];
 
 const NOTHING = { sequencerFeed: NOBODY, sequencerGrace: 0n, tokens: [], targets: [] };
-const usdc = { token: USDC, feed: named('usdc / usd'), tokenDecimals: 6n, feedDecimals: 8n, maxAge: 86_400n };
-const weth = { token: WETH, feed: named('eth / usd'), tokenDecimals: 18n, feedDecimals: 8n, maxAge: 3600n };
-const coin = { token: NOBODY, feed: named('eth / usd'), tokenDecimals: 18n, feedDecimals: 8n, maxAge: 3600n };
+const usdc = { token: USDC, role: 1n, feed: named('usdc / usd'), tokenDecimals: 6n, feedDecimals: 8n, maxAge: 86_400n };
+const weth = { token: WETH, role: 2n, feed: named('eth / usd'), tokenDecimals: 18n, feedDecimals: 8n, maxAge: 3600n };
+const coin = { token: NOBODY, role: 0n, feed: named('eth / usd'), tokenDecimals: 18n, feedDecimals: 8n, maxAge: 3600n };
 const router = { target: ROUTER_02, role: 4n };
 const usual = {
   sequencerFeed: named('sequencer'),
   sequencerGrace: 3600n,
   tokens: [usdc, weth],
-  targets: [{ target: USDC, role: 1n }, { target: WETH, role: 2n }, router, { target: POSITIONS, role: 5n }],
+  targets: [router, { target: POSITIONS, role: 5n }, { target: VAULT, role: 6n }, { target: named('key'), role: 8n }],
 };
 
 function listing(name, fields) {
@@ -143,11 +144,13 @@ listing('the usual', usual);
 listing('a token twice', { tokens: [usdc, { ...usdc, feed: named('another feed'), maxAge: 1n }] });
 listing('a target twice', { targets: [router, { target: ROUTER_02, role: 1n }] });
 listing('a token of all ones', {
-  tokens: [{ token: EVERYBODY, feed: EVERYBODY, tokenDecimals: 255n, feedDecimals: 255n, maxAge: maxUint32 }],
+  tokens: [{ token: EVERYBODY, role: 9n, feed: EVERYBODY, tokenDecimals: 255n, feedDecimals: 255n, maxAge: maxUint32 }],
 });
 listing('a token of nothing', {
-  tokens: [{ token: NOBODY, feed: NOBODY, tokenDecimals: 0n, feedDecimals: 0n, maxAge: 0n }],
+  tokens: [{ token: NOBODY, role: 0n, feed: NOBODY, tokenDecimals: 0n, feedDecimals: 0n, maxAge: 0n }],
 });
+for (let role = 0n; role <= 9n; role++) listing(`a token of role ${role}`, { tokens: [{ ...usdc, role }] });
+listing('a token that is a target too', { tokens: [usdc], targets: [{ target: USDC, role: 6n }] });
 for (let role = 1n; role <= 9n; role++) listing(`role ${role}`, { targets: [{ target: named('target'), role }] });
 listing('every role', {
   targets: Array.from({ length: 9 }, (_, i) => ({ target: named(`target ${i}`), role: BigInt(i + 1) })),
@@ -166,7 +169,7 @@ listing('targets alone, many', {
 function lengthOf(terms) {
   if (size(terms) < LISTING_HEADER) return LISTING_HEADER;
   const [tokens, targets] = [slice(terms, 24, 25), slice(terms, 25, 26)].map(Number);
-  return LISTING_HEADER + 46 * tokens + 21 * targets;
+  return LISTING_HEADER + 47 * tokens + 21 * targets;
 }
 
 /** Refused for its length; `terms` may be cut, filled up, or lie about its counts. */
@@ -180,9 +183,9 @@ const front = (terms, length) => (length === 0 ? '0x' : slice(terms, 0, length))
 const USUAL = packListing(usual);
 for (const length of [0, 1, 20, 24, 25]) badLength(`${length} bytes`, front(USUAL, length));
 badLength('a header of two tokens and four targets alone', front(USUAL, LISTING_HEADER));
-badLength('a byte short of the first token', front(USUAL, LISTING_HEADER + 45));
-badLength('cut between two tokens', front(USUAL, LISTING_HEADER + 46));
-badLength('cut between tokens and targets', front(USUAL, LISTING_HEADER + 92));
+badLength('a byte short of the first token', front(USUAL, LISTING_HEADER + 46));
+badLength('cut between two tokens', front(USUAL, LISTING_HEADER + 47));
+badLength('cut between tokens and targets', front(USUAL, LISTING_HEADER + 94));
 badLength('without its last target', front(USUAL, size(USUAL) - 21));
 badLength('a byte short', front(USUAL, size(USUAL) - 1));
 badLength('a byte long', concat([USUAL, '0x00']));
@@ -199,6 +202,10 @@ badLength('counts 255 and has none', packListing(NOTHING, [255, 255]));
 for (const role of [0n, 10n, 11n, 127n, 128n, 254n, 255n]) {
   const value = { ...NOTHING, targets: [router, { target: named('odd'), role }] };
   unknownRoles.push({ name: `role ${role}`, target: named('odd'), role, terms: packListing(value) });
+}
+for (const role of [10n, 11n, 127n, 128n, 254n, 255n]) {
+  const value = { ...NOTHING, tokens: [usdc, { ...weth, role }] };
+  unknownRoles.push({ name: `a token of role ${role}`, target: WETH, role, terms: packListing(value) });
 }
 
 // ------------------------------------------------------------------------------------------------------- charters

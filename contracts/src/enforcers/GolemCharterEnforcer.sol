@@ -61,7 +61,7 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
     ) private _accounts;
 
     /// @dev The framework's other three hooks. The charter has nothing to say in them, and reading their
-    ///      seven arguments to find that out would cost every redemption 2,500 gas.
+    ///      seven arguments to find that out would cost every redemption 2,000 gas.
     fallback() external {
         bytes4 hook = msg.sig;
         if (

@@ -4,11 +4,12 @@ pragma solidity 0.8.30;
 import {Role} from "./Actions.sol";
 import {PricedToken, Valuation} from "./Valuation.sol";
 
-/// @notice What an owner listed by name: tokens with the feed that prices each, and targets with the role
-///         each plays. Every rule that looks at an action has one at the end of its terms.
+/// @notice What an owner listed by name: tokens with the feed that prices each, and other targets; each with
+///         the role it plays. Every rule that looks at an action has one at the end of its terms.
 /// @dev Packed: sequencerFeed 20 ‖ sequencerGrace u32 ‖ tokens u8 ‖ targets u8, 26 bytes; then per token:
-///      token 20 ‖ feed 20 ‖ tokenDecimals u8 ‖ feedDecimals u8 ‖ maxAge u32; then per target: address 20
-///      ‖ role u8. Twin: `Listing` in Rust. Of two entries for one address the first counts.
+///      token 20 ‖ role u8 ‖ feed 20 ‖ tokenDecimals u8 ‖ feedDecimals u8 ‖ maxAge u32; then per target:
+///      address 20 ‖ role u8. Twin: `Listing` in Rust. A token of no role is priced and cannot be called.
+///      Of two entries for one address the first counts; for its role, targets count before tokens.
 library Listing {
     /// @notice Malformed terms: not as long as their own counts say.
     error Listing_Length(uint256 expected, uint256 actual);
@@ -18,7 +19,7 @@ library Listing {
     error Listing_UnknownToken(address token);
 
     uint256 internal constant HEADER = 26;
-    uint256 internal constant TOKEN = 46;
+    uint256 internal constant TOKEN = 47;
     uint256 internal constant TARGET = 21;
 
     /// @notice Refuses a listing of any other length than the one its counts give.
@@ -45,18 +46,23 @@ library Listing {
 
     /// @notice What the owner said the target is; none for one he did not name.
     function role(bytes calldata listing, address target) internal pure returns (Role) {
-        uint256 count = targetCount(listing);
-        // Behind 255 tokens of 46 bytes at most: too small to overflow, and slices are checked.
+        uint256 tokens = tokenCount(listing);
+        uint256 targets = targetCount(listing);
+        // At most 255 entries of each kind: too small to overflow, and slices are checked.
         unchecked {
-            uint256 end = HEADER + tokenCount(listing) * TOKEN;
-            for (uint256 i = 0; i < count; i++) {
+            // Routers, which are called most, are no tokens.
+            uint256 end = HEADER + tokens * TOKEN;
+            for (uint256 i = 0; i < targets; i++) {
                 end += TARGET;
                 // An entry stands in the lower part of its word, behind bytes of its neighbours.
                 uint256 entry = abi.decode(listing[end - 32:end], (uint256));
-                if (uint160(entry >> 8) != uint160(target)) continue;
-                uint256 found = uint8(entry);
-                if (found > uint256(type(Role).max)) revert Listing_Role(target, found);
-                return Role(found);
+                if (uint160(entry >> 8) == uint160(target)) return _role(target, uint8(entry));
+            }
+            uint256 at = HEADER;
+            for (uint256 i = 0; i < tokens; i++) {
+                uint256 entry = abi.decode(listing[at:at + 32], (uint256));
+                if (entry >> 96 == uint160(target)) return _role(target, uint8(entry >> 88));
+                at += TOKEN;
             }
         }
         return Role.None;
@@ -106,18 +112,23 @@ library Listing {
         }
     }
 
+    function _role(address target, uint256 found) private pure returns (Role) {
+        if (found > uint256(type(Role).max)) revert Listing_Role(target, found);
+        return Role(found);
+    }
+
     function _find(bytes calldata listing, address token)
         private
         pure
         returns (PricedToken memory priced, uint256 index)
     {
         uint256 count = tokenCount(listing);
-        // At most 255 tokens of 46 bytes: too small to overflow, and slices are checked.
+        // At most 255 tokens of 47 bytes: too small to overflow, and slices are checked.
         unchecked {
             for (uint256 at = HEADER; index < count; index++) {
                 if (abi.decode(listing[at:at + 32], (uint256)) >> 96 == uint160(token)) {
-                    // The last 32 bytes of an entry: the end of the token, and all the rest.
-                    uint256 word = abi.decode(listing[at + 14:at + TOKEN], (uint256));
+                    // The last 32 bytes of an entry: the end of the token, its role, and all the rest.
+                    uint256 word = abi.decode(listing[at + TOKEN - 32:at + TOKEN], (uint256));
                     priced.token = token;
                     priced.feed = address(uint160(word >> 48));
                     priced.tokenDecimals = uint8(word >> 40);

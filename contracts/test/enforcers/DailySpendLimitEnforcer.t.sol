@@ -306,7 +306,7 @@ contract DailySpendLimitEnforcerTest is PricedEnforcerTest {
     /// @dev No token is listed, and more moves than the cap.
     function test_other_classes_do_not_count() public {
         uint256 id = position();
-        law.tokens = "";
+        unprice();
         for (uint8 class = 0; class <= uint8(type(Class).max); class++) {
             if (isUnmeasured(Class(class))) {
                 hook(terms(), SINGLE_DEFAULT, packed(callOf(Class(class), id)));

@@ -497,6 +497,14 @@ abstract contract EnforcerTest is CharterTest {
 
 /// @notice For rules that look at actions: a listing, and calls as their targets read them.
 abstract contract ListedEnforcerTest is EnforcerTest {
+    /// @dev Tokens that may be called and have no price.
+    function unprice() internal {
+        law.tokens = "";
+        law.targets = bytes.concat(
+            law.targets, target(address(USDC), Role.Token), target(address(WETH), Role.Weth)
+        );
+    }
+
     function test_a_listing_of_another_length_is_refused() public {
         bytes memory whole = terms();
         bytes memory execution = packed(good());
@@ -659,8 +667,7 @@ abstract contract PricedEnforcerTest is ListedEnforcerTest {
 
     function test_other_decimals_than_signed_are_refused() public {
         law.tokens = bytes.concat(
-            abi.encodePacked(address(USDC), usdcUsd, uint8(6), uint8(18), MAX_AGE),
-            token(address(WETH), ethUsd, 18)
+            token(address(USDC), usdcUsd, 6, 18, MAX_AGE), token(address(WETH), ethUsd, 18)
         );
         refuses(
             abi.encodeWithSelector(Valuation.Valuation_Decimals.selector, usdcUsd, 18, 8), good()

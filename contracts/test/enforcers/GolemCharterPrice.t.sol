@@ -218,8 +218,7 @@ contract GolemCharterSlippageTest is CharterCalls {
 
     function test_a_feed_in_other_decimals_than_signed_is_refused() public {
         law.tokens = bytes.concat(
-            token(address(USDC), usdcUsd, 6),
-            abi.encodePacked(address(WETH), ethUsd, uint8(18), uint8(18), uint32(30 days))
+            token(address(USDC), usdcUsd, 6), token(address(WETH), ethUsd, 18, 18, 30 days)
         );
 
         refuses(
@@ -301,8 +300,7 @@ contract GolemCharterSlippageTest is CharterCalls {
 
     function _maxAge(uint32 age) private {
         law.tokens = bytes.concat(
-            abi.encodePacked(address(USDC), usdcUsd, uint8(6), uint8(8), age),
-            abi.encodePacked(address(WETH), ethUsd, uint8(18), uint8(8), age)
+            token(address(USDC), usdcUsd, 6, 8, age), token(address(WETH), ethUsd, 18, 8, age)
         );
         setPrice(usdcUsd, 1e8);
         setPrice(ethUsd, 2_500e8);

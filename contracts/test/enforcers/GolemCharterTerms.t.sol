@@ -192,7 +192,7 @@ contract GolemCharterTermsTest is CharterCalls {
         if (c.end < c.start) (c.start, c.end) = (c.end, c.start);
         c.slippageBps = uint16(within(c.slippageBps, 0, 10_000));
         c.navBps = uint16(within(c.navBps, 0, 10_000));
-        c.tokens = new bytes(46 * uint256(tokens));
+        c.tokens = new bytes(47 * uint256(tokens));
         c.targets = new bytes(21 * uint256(targets));
 
         (Charter memory read, bytes memory rest) = charterEnforcer.getTermsInfo(encode(c));

@@ -112,7 +112,6 @@ contract GolemCharterTokensTest is CharterCalls {
     function test_a_token_without_code_moves_nothing() public {
         address none = actor("no token").account;
         law.tokens = bytes.concat(law.tokens, token(none, usdcUsd, 6));
-        law.targets = bytes.concat(law.targets, target(none, Role.Token));
 
         accepts(none, transfer(human.account, 100e6));
         accepts(none, approve(ROUTER_02, 1));
@@ -161,7 +160,6 @@ contract GolemCharterTokensTest is CharterCalls {
 
     function _list(OddToken odd) private returns (OddToken) {
         law.tokens = bytes.concat(law.tokens, token(address(odd), usdcUsd, 6));
-        law.targets = bytes.concat(law.targets, target(address(odd), Role.Token));
         odd.mint(account, 1_000e6);
         vm.prank(account);
         odd.approve(ROUTER_02, type(uint256).max);

@@ -223,7 +223,7 @@ contract MaxSlippageEnforcerTest is PricedEnforcerTest {
     function test_classes_that_trade_nothing_pass() public {
         uint256 id = position();
         law.slippageBps = 0;
-        law.tokens = "";
+        unprice();
         for (uint8 class = 0; class <= uint8(type(Class).max); class++) {
             if (isUnmeasured(Class(class))) {
                 hook(terms(), SINGLE_DEFAULT, packed(callOf(Class(class), id)));

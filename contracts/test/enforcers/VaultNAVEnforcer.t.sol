@@ -317,7 +317,7 @@ contract VaultNAVEnforcerTest is PricedEnforcerTest {
     function test_other_classes_pass() public {
         uint256 id = position();
         law.navCap = 0;
-        law.tokens = "";
+        unprice();
         for (uint8 class = 0; class <= uint8(type(Class).max); class++) {
             if (isUnmeasured(Class(class))) {
                 hook(terms(), SINGLE_DEFAULT, packed(callOf(Class(class), id)));

@@ -458,8 +458,8 @@ contract CharterEquivalenceTest is CharterMoves {
 
     function _tokens(uint32 maxAge, uint8 feedDecimals) private view returns (bytes memory) {
         return bytes.concat(
-            abi.encodePacked(address(USDC), usdcUsd, uint8(6), feedDecimals, maxAge),
-            abi.encodePacked(address(WETH), ethUsd, uint8(18), uint8(8), maxAge)
+            token(address(USDC), usdcUsd, 6, feedDecimals, maxAge),
+            token(address(WETH), ethUsd, 18, 8, maxAge)
         );
     }
 

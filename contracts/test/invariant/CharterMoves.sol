@@ -46,14 +46,10 @@ abstract contract CharterMoves is CharterTest {
 
     /// @dev All the roles there are, for one key.
     function everyTarget(address agentKey) internal view returns (bytes memory) {
-        bytes memory trading = bytes.concat(
-            target(ROUTER_02, Role.SwapRouter02),
-            target(router, Role.SwapRouter),
-            target(address(USDC), Role.Token),
-            target(address(WETH), Role.Weth)
-        );
+        bytes memory routers =
+            bytes.concat(target(ROUTER_02, Role.SwapRouter02), target(router, Role.SwapRouter));
         return bytes.concat(
-            trading,
+            routers,
             target(POSITIONS, Role.PositionManager),
             target(vault, Role.Vault),
             target(agentKey, Role.AgentKey),

@@ -214,11 +214,7 @@ contract AppraisalTest is CharterTest {
     /// @dev A multicall in each call of a batch: the largest there can be are summed, not wrapped around.
     function test_the_largest_amounts_at_the_largest_price_are_summed() public {
         bytes memory dear = abi.encodePacked(
-            address(0),
-            uint32(0),
-            uint8(1),
-            uint8(0),
-            abi.encodePacked(address(USDC), usdcUsd, uint8(0), uint8(8), uint32(30 days))
+            address(0), uint32(0), uint8(1), uint8(0), token(address(USDC), usdcUsd, 0)
         );
         setPrice(usdcUsd, int256(uint256(type(uint96).max)));
         Action[] memory actions = new Action[](64);

@@ -102,7 +102,7 @@ contract CharterTermsTest is TestBase {
 
     function test_a_listing_that_is_not_whole_is_refused() public {
         bytes memory whole = _encode(_plain(), _listing(2, 3));
-        uint256 expected = 26 + 2 * 46 + 3 * 21;
+        uint256 expected = 26 + 2 * 47 + 3 * 21;
 
         for (uint256 length = HEADER + 26; length < whole.length; length++) {
             vm.expectRevert(_listingLength(expected, length - HEADER));
@@ -233,7 +233,13 @@ contract CharterTermsTest is TestBase {
         listing = abi.encodePacked(address(0x5e9), uint32(3600), tokens, targets);
         for (uint160 i = 1; i <= tokens; i++) {
             listing = abi.encodePacked(
-                listing, address(i), address(i << 20), uint8(6), uint8(8), uint32(i)
+                listing,
+                address(i),
+                uint8(Role.Weth),
+                address(i << 20),
+                uint8(6),
+                uint8(8),
+                uint32(i)
             );
         }
         for (uint160 i = 1; i <= targets; i++) {
@@ -318,6 +324,7 @@ contract AnyFeed {
 contract CharterVectorsTest is TestBase {
     struct VectorToken {
         address token;
+        uint8 role;
         address feed;
         uint8 tokenDecimals;
         uint8 feedDecimals;
@@ -388,7 +395,7 @@ contract CharterVectorsTest is TestBase {
     }
 
     string private constant ENTRIES =
-        "VectorToken(address token,address feed,uint8 tokenDecimals,uint8 feedDecimals,uint32 maxAge)VectorTarget(address target,uint8 role)";
+        "VectorToken(address token,uint8 role,address feed,uint8 tokenDecimals,uint8 feedDecimals,uint32 maxAge)VectorTarget(address target,uint8 role)";
     string private constant NAMED_LISTING =
         "NamedListing(string name,address sequencerFeed,uint32 sequencerGrace,VectorToken[] tokens,VectorTarget[] targets,bytes terms)";
     string private constant CHARTER =
@@ -527,14 +534,21 @@ contract CharterVectorsTest is TestBase {
         }
         for (uint256 i = 0; i < targets && i < 64; i++) {
             address at = l.targets[i].target;
-            uint256 first = 0;
-            while (l.targets[first].target != at) first++;
             vm.assertEq(
-                uint8(_listings.role(terms, at)),
-                l.targets[first].role,
-                string.concat(name, ": role")
+                uint8(_listings.role(terms, at)), _roleOf(l, at), string.concat(name, ": role")
             );
         }
+    }
+
+    /// @dev The first target of this name, or else the first token.
+    function _roleOf(VectorListing memory l, address at) private pure returns (uint8) {
+        for (uint256 i = 0; i < l.targets.length; i++) {
+            if (l.targets[i].target == at) return l.targets[i].role;
+        }
+        for (uint256 i = 0; i < l.tokens.length; i++) {
+            if (l.tokens[i].token == at) return l.tokens[i].role;
+        }
+        return 0;
     }
 
     function _assertToken(
@@ -550,6 +564,9 @@ contract CharterVectorsTest is TestBase {
 
         (PricedToken memory priced,) = _listings.quote(terms, token);
 
+        vm.assertEq(
+            uint8(_listings.role(terms, token)), _roleOf(l, token), string.concat(name, ": role")
+        );
         vm.assertEq(priced.token, t.token, string.concat(name, ": token"));
         vm.assertEq(priced.feed, t.feed, string.concat(name, ": feed"));
         vm.assertEq(priced.tokenDecimals, t.tokenDecimals, string.concat(name, ": decimals"));

@@ -107,6 +107,7 @@ contract ListingTest is TestBase {
 
     struct Token {
         address token;
+        uint8 role;
         address feed;
         uint8 tokenDecimals;
         uint8 feedDecimals;
@@ -144,7 +145,7 @@ contract ListingTest is TestBase {
         vm.assertEq(answers, tokens.length + 1, "answers");
         // One name more than there are: a stranger.
         for (uint160 name = 0; name <= NAMES; name++) {
-            _assertRole(listing, targets, _name(name));
+            _assertRole(listing, tokens, targets, _name(name));
             _assertToken(listing, tokens, _name(name));
         }
     }
@@ -160,10 +161,30 @@ contract ListingTest is TestBase {
         vm.assertEq(uint8(_reader.role(listing, address(8))), uint8(Role.Vault), "between");
     }
 
+    function test_a_tokens_role_counts_behind_those_of_targets() public {
+        Token[] memory tokens = _some(4);
+        (tokens[1].role, tokens[2].role, tokens[3].role) = (0, 10, uint8(Role.Weth));
+        tokens[3].token = tokens[0].token;
+        Target[] memory targets = new Target[](1);
+        targets[0] = Target(address(99), uint8(Role.Vault));
+        bytes memory listing = _encode(address(0), 0, tokens, targets);
+
+        vm.assertEq(uint8(_reader.role(listing, address(7))), uint8(Role.Token), "first");
+        vm.assertEq(uint8(_reader.role(listing, address(8))), uint8(Role.None), "priced alone");
+        _reader.quote(listing, address(8));
+        vm.assertEq(uint8(_reader.role(listing, address(99))), uint8(Role.Vault), "target");
+        vm.expectRevert(abi.encodeWithSelector(Listing.Listing_Role.selector, address(9), 10));
+        _reader.role(listing, address(9));
+
+        targets[0].target = address(7);
+        listing = _encode(address(0), 0, tokens, targets);
+        vm.assertEq(uint8(_reader.role(listing, address(7))), uint8(Role.Vault), "both");
+    }
+
     function test_the_first_of_two_feeds_counts() public view {
         Token[] memory tokens = new Token[](2);
-        tokens[0] = Token(address(7), address(_feeds[0]), 18, 8, 1);
-        tokens[1] = Token(address(7), address(_feeds[1]), 6, 0, 2);
+        tokens[0] = Token(address(7), uint8(Role.Token), address(_feeds[0]), 18, 8, 1);
+        tokens[1] = Token(address(7), uint8(Role.Token), address(_feeds[1]), 6, 0, 2);
         bytes memory listing = _encode(address(0), 0, tokens, new Target[](0));
 
         (PricedToken memory priced, uint256 answer) = _reader.quote(listing, address(7));
@@ -178,7 +199,7 @@ contract ListingTest is TestBase {
     {
         address other = address(uint160(name) ^ uint160(1 << (bit % 160)));
         Token[] memory tokens = new Token[](1);
-        tokens[0] = Token(name, address(_feeds[0]), 18, 8, 0);
+        tokens[0] = Token(name, uint8(Role.Token), address(_feeds[0]), 18, 8, 0);
         Target[] memory targets = new Target[](1);
         targets[0] = Target(name, uint8(Role.Token));
         bytes memory listing = _encode(address(0), 0, tokens, targets);
@@ -233,12 +254,13 @@ contract ListingTest is TestBase {
         Token[] memory tokens = new Token[](255);
         Target[] memory targets = new Target[](255);
         for (uint160 i = 0; i < 255; i++) {
-            tokens[i] = Token(address(i + 1), address(_feeds[0]), 18, 8, uint32(i));
+            tokens[i] =
+                Token(address(i + 1), uint8(Role.Token), address(_feeds[0]), 18, 8, uint32(i));
             targets[i] = Target(address(i + 1000), uint8(i % 10));
         }
         bytes memory full = _encode(address(0), 0, tokens, targets);
         _reader.requireWhole(full);
-        vm.assertEq(full.length, 26 + 255 * 67, "length");
+        vm.assertEq(full.length, 26 + 255 * 68, "length");
         (PricedToken memory last,) = _reader.quote(full, address(255));
         vm.assertEq(last.maxAge, 254, "the last token");
         vm.assertEq(uint8(_reader.role(full, address(1254))), 254 % 10, "the last target");
@@ -246,8 +268,8 @@ contract ListingTest is TestBase {
 
     function test_a_feed_is_read_once_however_often_it_is_asked_for() public {
         Token[] memory tokens = new Token[](2);
-        tokens[0] = Token(address(7), address(_feeds[0]), 18, 8, 0);
-        tokens[1] = Token(address(8), address(_feeds[1]), 6, 0, 0);
+        tokens[0] = Token(address(7), uint8(Role.Token), address(_feeds[0]), 18, 8, 0);
+        tokens[1] = Token(address(8), uint8(Role.Token), address(_feeds[1]), 6, 0, 0);
         OneSlotUptime uptime = new OneSlotUptime(NOW - 3600);
         bytes memory listing = _encode(address(uptime), 3600, tokens, new Target[](0));
         address[] memory asked = new address[](5);
@@ -268,7 +290,7 @@ contract ListingTest is TestBase {
     /// @dev ATK-24.
     function test_no_price_counts_while_the_sequencer_is_away() public {
         Token[] memory tokens = new Token[](1);
-        tokens[0] = Token(address(7), address(_feeds[0]), 18, 8, 0);
+        tokens[0] = Token(address(7), uint8(Role.Token), address(_feeds[0]), 18, 8, 0);
         OneSlotUptime uptime = new OneSlotUptime(NOW - 3600);
         bytes memory listing = _encode(address(uptime), 3600, tokens, new Target[](0));
         bytes memory longer = _encode(address(uptime), 3601, tokens, new Target[](0));
@@ -283,7 +305,7 @@ contract ListingTest is TestBase {
 
     function test_a_grace_of_all_its_bits_is_read_whole() public {
         Token[] memory tokens = new Token[](1);
-        tokens[0] = Token(address(7), address(_feeds[0]), 18, 8, 0);
+        tokens[0] = Token(address(7), uint8(Role.Token), address(_feeds[0]), 18, 8, 0);
         OneSlotUptime uptime = new OneSlotUptime(NOW);
         bytes memory listing = _encode(address(uptime), type(uint32).max, tokens, new Target[](0));
 
@@ -298,8 +320,8 @@ contract ListingTest is TestBase {
     /// @dev ATK-24, ATK-25: what {Valuation} refuses, and a token without an entry.
     function test_a_token_without_a_good_price_has_no_value() public {
         Token[] memory tokens = new Token[](2);
-        tokens[0] = Token(address(7), address(_feeds[0]), 18, 18, 0);
-        tokens[1] = Token(address(8), address(_feeds[1]), 0, 0, 0);
+        tokens[0] = Token(address(7), uint8(Role.Token), address(_feeds[0]), 18, 18, 0);
+        tokens[1] = Token(address(8), uint8(Role.Token), address(_feeds[1]), 0, 0, 0);
         bytes memory listing = _encode(address(0), 0, tokens, new Target[](0));
 
         vm.expectRevert(
@@ -317,7 +339,7 @@ contract ListingTest is TestBase {
 
     function test_what_leaves_is_rounded_up_and_what_arrives_down() public view {
         Token[] memory tokens = new Token[](1);
-        tokens[0] = Token(address(7), address(_feeds[0]), 18, 8, 0);
+        tokens[0] = Token(address(7), uint8(Role.Token), address(_feeds[0]), 18, 8, 0);
         bytes memory listing = _encode(address(0), 0, tokens, new Target[](0));
 
         vm.assertEq(_reader.valueOut(listing, address(7), 1e18 + 1), 2500e6 + 1, "up");
@@ -328,7 +350,7 @@ contract ListingTest is TestBase {
     // The naive side
 
     function _assertLength(bytes memory whole, uint256 length) private {
-        uint256 expected = 26 + 46 * uint256(uint8(whole[24])) + 21 * uint256(uint8(whole[25]));
+        uint256 expected = 26 + 47 * uint256(uint8(whole[24])) + 21 * uint256(uint8(whole[25]));
         vm.assertEq(whole.length, expected, "the encoder's own length");
         bytes memory other = new bytes(length);
         for (uint256 i = 0; i < length && i < whole.length; i++) {
@@ -345,12 +367,20 @@ contract ListingTest is TestBase {
     function _some(uint256 count) private view returns (Token[] memory tokens) {
         tokens = new Token[](count);
         for (uint160 i = 0; i < count; i++) {
-            tokens[i] = Token(address(i + 7), address(_feeds[0]), 18, 8, 0);
+            tokens[i] = Token(address(i + 7), uint8(Role.Token), address(_feeds[0]), 18, 8, 0);
         }
     }
 
-    function _assertRole(bytes memory listing, Target[] memory targets, address name) private {
+    function _assertRole(
+        bytes memory listing,
+        Token[] memory tokens,
+        Target[] memory targets,
+        address name
+    ) private {
         uint256 expected = uint256(Role.None);
+        for (uint256 i = tokens.length; i > 0; i--) {
+            if (tokens[i - 1].token == name) expected = tokens[i - 1].role;
+        }
         for (uint256 i = targets.length; i > 0; i--) {
             if (targets[i - 1].target == name) expected = targets[i - 1].role;
         }
@@ -385,6 +415,7 @@ contract ListingTest is TestBase {
             OneSlotFeed feed = _feeds[(drawn >> 16) % 4];
             tokens[i] = Token(
                 _name(uint160(drawn % NAMES)),
+                uint8((drawn >> 96) % 12),
                 address(feed),
                 uint8(drawn >> 32),
                 feed.decimals(),
@@ -420,7 +451,8 @@ contract ListingTest is TestBase {
         for (uint256 i = 0; i < tokens.length; i++) {
             Token memory t = tokens[i];
             made = bytes.concat(
-                made, abi.encodePacked(t.token, t.feed, t.tokenDecimals, t.feedDecimals, t.maxAge)
+                made,
+                abi.encodePacked(t.token, t.role, t.feed, t.tokenDecimals, t.feedDecimals, t.maxAge)
             );
         }
         for (uint256 i = 0; i < targets.length; i++) {

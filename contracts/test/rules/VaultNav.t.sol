@@ -289,7 +289,7 @@ contract VaultNavTest is TestBase {
             uint32(0),
             uint8(1),
             uint8(0),
-            abi.encodePacked(DOLLAR, address(_feed), uint8(6), uint8(8), uint32(1 days))
+            abi.encodePacked(DOLLAR, uint8(0), address(_feed), uint8(6), uint8(8), uint32(1 days))
         );
     }
 }

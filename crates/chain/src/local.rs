@@ -131,8 +131,9 @@ impl AddressBook {
     #[must_use]
     pub fn charter(&self, parties: &CharterParties, window: MortalityTimeWindow) -> GolemCharter {
         const MONTH: u32 = 30 * 86_400;
-        let token = |token, feed, token_decimals| ListedToken {
+        let token = |token, role, feed, token_decimals| ListedToken {
             token,
+            role: Some(role),
             feed,
             token_decimals,
             feed_decimals: 8,
@@ -140,8 +141,6 @@ impl AddressBook {
         };
         let targets = [
             (self.swap_router_02, Role::SwapRouter02),
-            (self.usdc, Role::Token),
-            (self.weth, Role::Weth),
             (self.swap_router, Role::SwapRouter),
             (self.position_manager, Role::PositionManager),
             (self.vault, Role::Vault),
@@ -173,8 +172,8 @@ impl AddressBook {
                 sequencer_feed: Address::ZERO,
                 sequencer_grace: 0,
                 tokens: vec![
-                    token(self.usdc, self.usdc_usd, 6),
-                    token(self.weth, self.eth_usd, 18),
+                    token(self.usdc, Role::Token, self.usdc_usd, 6),
+                    token(self.weth, Role::Weth, self.eth_usd, 18),
                 ],
                 targets: targets.map(|(target, role)| ListedTarget { target, role }).to_vec(),
             },

@@ -26,7 +26,7 @@ use golem_delegation::{
     Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, DailySpendLimit, DreamMode, GolemCharter,
-        GolemPhase, LimitedCalls, ListedToken, MaxSlippage, MortalityTimeWindow, Redeemer,
+        GolemPhase, LimitedCalls, ListedToken, MaxSlippage, MortalityTimeWindow, Redeemer, Role,
         Timestamp, ValueLte, VaultNav,
     },
 };
@@ -269,6 +269,7 @@ async fn the_charters_gas_is_within_its_bounds_and_as_committed() -> Result<()> 
             for byte in 1..=count {
                 law.listing.tokens.push(ListedToken {
                     token: Address::repeat_byte(byte),
+                    role: Some(Role::Token),
                     feed: Address::repeat_byte(byte | 0x80),
                     token_decimals: 18,
                     feed_decimals: 8,
@@ -279,10 +280,13 @@ async fn the_charters_gas_is_within_its_bounds_and_as_committed() -> Result<()> 
             law.listing.tokens.extend(weth);
         }
     };
-    let data = redeem(&grant(&further(1))?, &one)?;
-    meter.record("charter swap later, one further token", SESSION, manager, data).await?;
-    let data = redeem(&grant(&further(2))?, &one)?;
-    meter.record("charter swap later, two further tokens", SESSION, manager, data).await?;
+    for (name, count) in [
+        ("charter swap later, one further token", 1),
+        ("charter swap later, two further tokens", 2),
+        ("charter swap later, ten further tokens", 10),
+    ] {
+        meter.record(name, SESSION, manager, redeem(&grant(&further(count))?, &one)?).await?;
+    }
 
     let book = stage.book();
     let allow = Erc20::approveCall { spender: book.swap_router_02, amount: dollars(1) };
@@ -446,6 +450,7 @@ fn within_bounds(meter: &Meter<'_>) -> Result<()> {
         ("charter swap later, with sequencer feed", 12_000),
         ("charter swap later, one further token", 2_000),
         ("charter swap later, two further tokens", 4_000),
+        ("charter swap later, ten further tokens", 20_000),
     ] {
         at_most(name, meter.figure(name)?.saturating_sub(later), bound)?;
     }

@@ -48,11 +48,13 @@ impl Role {
     }
 }
 
-/// A token and the one feed that prices it.
+/// A token, what it is as a target, and the one feed that prices it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListedToken {
     /// The token; zero is the chain's own coin.
     pub token: Address,
+    /// What it is when it is called; a token without a role is priced and cannot be called.
+    pub role: Option<Role>,
     /// Its feed, in dollars.
     pub feed: Address,
     /// Decimals of the token.
@@ -63,7 +65,7 @@ pub struct ListedToken {
     pub max_age: u32,
 }
 
-/// A target and what it is.
+/// A target that is no token, and what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListedTarget {
     /// The contract, or the agent's key.
@@ -75,8 +77,8 @@ pub struct ListedTarget {
 /// Tokens with feeds and targets with roles: the end of the terms of every rule that looks at
 /// actions.
 ///
-/// Terms: `sequencerFeed 20 ‖ sequencerGrace u32 ‖ tokens u8 ‖ targets u8`, then 46 bytes a token
-/// and 21 a target.
+/// Terms: `sequencerFeed 20 ‖ sequencerGrace u32 ‖ tokens u8 ‖ targets u8`, then 47 bytes a token
+/// and 21 a target. For the role of an address, targets count before tokens.
 ///
 /// Stricter than the contract in one thing: a role nobody knows is refused at once, and not when
 /// its target is called.
@@ -107,6 +109,7 @@ impl Listing {
         out.extend([count(self.tokens.len())?, count(self.targets.len())?]);
         for token in &self.tokens {
             out.extend(token.token);
+            out.push(token.role.map_or(0, |role| role as u8));
             out.extend(token.feed);
             out.extend([token.token_decimals, token.feed_decimals]);
             out.extend(token.max_age.to_be_bytes());
@@ -134,6 +137,10 @@ impl Listing {
             .map(|_| {
                 Ok(ListedToken {
                     token: reader.address()?,
+                    role: match reader.u8()? {
+                        0 => None,
+                        byte => Some(Role::decode(byte)?),
+                    },
                     feed: reader.address()?,
                     token_decimals: reader.u8()?,
                     feed_decimals: reader.u8()?,

@@ -86,6 +86,8 @@ struct VectorListing {
 #[serde(rename_all = "camelCase")]
 struct VectorToken {
     token: Address,
+    #[serde(deserialize_with = "number")]
+    role: u8,
     feed: Address,
     #[serde(deserialize_with = "number")]
     token_decimals: u8,
@@ -145,6 +147,7 @@ impl VectorListing {
     fn listing(&self) -> Listing {
         let token = |listed: &VectorToken| ListedToken {
             token: listed.token,
+            role: usize::from(listed.role).checked_sub(1).map(|index| Role::ALL[index]),
             feed: listed.feed,
             token_decimals: listed.token_decimals,
             feed_decimals: listed.feed_decimals,

@@ -54,12 +54,13 @@ macro_rules! both_ways_fallible {
     }};
 }
 
-/// What `Listing.sol` accepts, less targets whose role it would refuse when they are called.
+/// What `Listing.sol` accepts, less entries whose role it would refuse when they are called.
 fn listing_is_whole(bytes: &[u8]) -> bool {
     let count = |at: usize| usize::from(bytes.get(at).copied().unwrap_or(0));
-    let (first, targets) = (26 + 46 * count(24), count(25));
+    let (first, targets) = (26 + 47 * count(24), count(25));
     bytes.len() == first + 21 * targets
         && bytes.len() >= 26
+        && bytes[26..first].chunks(47).all(|token| token[20] <= 9)
         && bytes[first..].chunks(21).all(|target| (1..=9).contains(&target[20]))
 }
 
