@@ -54,7 +54,7 @@ snapshots: setup contracts binaries devchain-state ## rewrite the named gas figu
 devchain: setup contracts devchain-state ## build the local chain's state, if it is stale
 
 ##@ Long runs (their results are committed)
-.PHONY: bench fuzz mutants gen-mutants soak
+.PHONY: bench fuzz mutants gen-mutants all-mutants soak
 bench: setup contracts binaries devchain-state ## benchmarks, as ratios against peers
 	@cargo bench --quiet --locked -p bardo-e2e --bench delegation
 
@@ -66,6 +66,9 @@ mutants: setup contracts binaries devchain-state ## take out each defence, see i
 
 gen-mutants: setup contracts devchain-state ## make MUTANTS (20) small mistakes in contracts, drawn by MUTANTS_SEED (0), see tests fail
 	@$(XTASK) gen-mutants --sample $(or $(MUTANTS),20) --seed $(or $(MUTANTS_SEED),0)
+
+all-mutants: setup contracts devchain-state ## all of them in files that changed since they were recorded; hours for all files
+	@$(XTASK) gen-mutants --record
 
 soak: setup contracts binaries devchain-state ## run for SOAK_SECONDS and record the result
 	@mkdir -p target/soak

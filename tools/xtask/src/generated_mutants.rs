@@ -12,8 +12,11 @@
 //! ```
 //!
 //! A mutant that changes nothing anybody could see gets a reason in tests/mutants/survivors.toml.
+//!
+//! All of them take hours, so what was shown of a file is recorded with the file's hash, and `longruns` demands a
+//! record for every file as it is. It does not bind the tests: they are expected to grow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::ops::Range;
@@ -22,8 +25,8 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::mutants;
 use crate::reports::{self, Outcome, Outcomes};
@@ -34,6 +37,16 @@ const FOLDERS: &[&str] =
 const REASONS: &str = "tests/mutants/survivors.toml";
 const TREE: &str = "target/generated-mutants/tree";
 const RESULT: &str = "target/generated-mutants/result.json";
+const RECORD: &str = "testdata/longruns/generated-mutants.json";
+/// What a record is of.
+const RECORDED: &[Kind] = &[
+    Kind::GuardDropped,
+    Kind::GuardNegated,
+    Kind::Boundary,
+    Kind::Key,
+    Kind::Arithmetic,
+    Kind::CheckOmitted,
+];
 /// The one contract that goes through the slow compiler; libraries are tried without it first.
 const SLOW: &str = "GolemCharterEnforcer";
 
@@ -55,6 +68,10 @@ pub(crate) struct Options {
     /// Print the mutants and run nothing.
     #[arg(long)]
     list: bool,
+    /// Run guards, boundaries, keys, arithmetic and checks of every file that changed since it was recorded, and
+    /// record those in which none survived.
+    #[arg(long, conflicts_with_all = ["kinds", "sample", "list"])]
+    record: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,6 +134,20 @@ struct Reasons {
     survivor: Vec<Reason>,
 }
 
+/// What became of one file's mutants.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shown {
+    sha256: String,
+    killed: usize,
+    /// Did not compile.
+    invalid: usize,
+    /// Survived, with a reason.
+    excused: usize,
+}
+
+type Record = BTreeMap<String, Shown>;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Killed,
@@ -145,13 +176,44 @@ pub(crate) fn run(root: &Path, options: &Options, out: &mut dyn Write) -> Result
     for name in &failing {
         writeln!(out, "without any mutant {name} fails: it is left out")?;
     }
+    let judge = Judge { root, tree: &tree, failing: &failing, reasons: &reasons };
+    if options.record {
+        return record(&judge, &chosen, problems, out);
+    }
     let started = Instant::now();
     let mut rows = Vec::new();
     for mutant in &chosen {
+        rows.push(judge.run(mutant, &mut problems, out)?.1);
+    }
+    let count = u64::try_from(chosen.len()).context("count the mutants")?;
+    let each = started.elapsed().as_secs() / count;
+    let fine = crate::verdict(&problems, out)?;
+    writeln!(out, "{count} mutants, {} problems, {each} s each", problems.len())?;
+    let result = serde_json::to_string(&json!({ "ok": fine, "mutants": rows }))
+        .context("write the result")?;
+    fs::write(root.join(RESULT), result).with_context(|| format!("write {RESULT}"))?;
+    Ok(fine)
+}
+
+/// What all mutants of a run are judged by.
+struct Judge<'a> {
+    root: &'a Path,
+    tree: &'a Path,
+    failing: &'a BTreeSet<String>,
+    reasons: &'a [Reason],
+}
+
+impl Judge<'_> {
+    fn run(
+        &self,
+        mutant: &Mutant,
+        problems: &mut Vec<String>,
+        out: &mut dyn Write,
+    ) -> Result<(Fate, Value)> {
         let since = Instant::now();
-        let fate = judge(root, &tree, mutant, &failing)?;
+        let fate = judge(self.root, self.tree, mutant, self.failing)?;
         let seconds = since.elapsed().as_secs();
-        let reason = reasons.iter().find(|reason| reason.fits(mutant));
+        let reason = self.reasons.iter().find(|reason| reason.fits(mutant));
         let word = match (fate, reason) {
             (Fate::Killed, _) => "killed",
             (Fate::Invalid, _) => "invalid",
@@ -168,19 +230,87 @@ pub(crate) fn run(root: &Path, options: &Options, out: &mut dyn Write) -> Result
             }
             _ => {}
         }
-        rows.push(json!({
+        let row = json!({
             "file": mutant.file, "line": mutant.line, "kind": mutant.kind.name(),
             "before": mutant.before, "after": mutant.after, "fate": word, "seconds": seconds,
-        }));
+        });
+        Ok((fate, row))
     }
-    let count = u64::try_from(chosen.len()).context("count the mutants")?;
-    let each = started.elapsed().as_secs() / count;
-    let fine = crate::verdict(&problems, out)?;
-    writeln!(out, "{count} mutants, {} problems, {each} s each", problems.len())?;
-    let result = serde_json::to_string(&json!({ "ok": fine, "mutants": rows }))
-        .context("write the result")?;
-    fs::write(root.join(RESULT), result).with_context(|| format!("write {RESULT}"))?;
-    Ok(fine)
+}
+
+// Recording
+
+/// Judges file by file, and writes after each, so that a run that is ended goes on where it was.
+fn record(
+    judge: &Judge<'_>,
+    chosen: &[Mutant],
+    mut problems: Vec<String>,
+    out: &mut dyn Write,
+) -> Result<bool> {
+    let hashes = hashes(judge.root)?;
+    let mut record = read_record(judge.root)?;
+    record.retain(|file, shown| hashes.get(file) == Some(&shown.sha256));
+    let files: BTreeSet<_> = chosen.iter().map(|mutant| mutant.file.as_str()).collect();
+    for file in files {
+        let Some(sha256) = hashes.get(file).filter(|_| !record.contains_key(file)) else {
+            continue;
+        };
+        let before = problems.len();
+        let mut shown = Shown { sha256: sha256.clone(), ..Shown::default() };
+        for mutant in chosen.iter().filter(|mutant| mutant.file == file) {
+            match judge.run(mutant, &mut problems, out)?.0 {
+                Fate::Killed => shown.killed += 1,
+                Fate::Invalid => shown.invalid += 1,
+                Fate::Survived => shown.excused += 1,
+            }
+        }
+        if problems.len() == before {
+            record.insert(file.to_owned(), shown);
+            write_record(judge.root, &record)?;
+        }
+    }
+    crate::verdict(&problems, out)
+}
+
+fn hashes(root: &Path) -> Result<BTreeMap<String, String>> {
+    let folders: Vec<_> = FOLDERS.iter().map(|&folder| folder.to_owned()).collect();
+    sources::hashes(root, &folders)
+}
+
+fn read_record(root: &Path) -> Result<Record> {
+    let Ok(text) = fs::read_to_string(root.join(RECORD)) else { return Ok(Record::new()) };
+    serde_json::from_str(&text).with_context(|| format!("parse {RECORD}"))
+}
+
+fn write_record(root: &Path, record: &Record) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(record).context("write the record")?;
+    text.push('\n');
+    fs::write(root.join(RECORD), text).with_context(|| format!("write {RECORD}"))
+}
+
+/// What the record does not show of the contracts as they are.
+pub(crate) fn unrecorded(root: &Path) -> Result<Vec<String>> {
+    Ok(missing(&generate_all(root)?, &read_record(root)?, &hashes(root)?))
+}
+
+fn missing(all: &[Mutant], record: &Record, hashes: &BTreeMap<String, String>) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for mutant in all.iter().filter(|mutant| RECORDED.contains(&mutant.kind)) {
+        *counts.entry(&mutant.file).or_default() += 1;
+    }
+    let shown = |file: &str, count: usize| {
+        record.get(file).is_some_and(|shown| {
+            hashes.get(file) == Some(&shown.sha256)
+                && shown.killed + shown.invalid + shown.excused == count
+        })
+    };
+    counts
+        .into_iter()
+        .filter(|(file, count)| !shown(file, *count))
+        .map(|(file, _)| {
+            format!("{RECORD} does not show {file} as it is; run `make all-mutants` and commit it")
+        })
+        .collect()
 }
 
 fn generate_all(root: &Path) -> Result<Vec<Mutant>> {
@@ -208,6 +338,7 @@ fn choose(all: Vec<Mutant>, options: &Options) -> Vec<Mutant> {
             options.kinds.is_empty()
                 || options.kinds.iter().any(|kind| mutant.kind.name().starts_with(kind.as_str()))
         })
+        .filter(|mutant| !options.record || RECORDED.contains(&mutant.kind))
         .collect();
     if let Some(count) = options.sample {
         chosen.sort_by_cached_key(|mutant| {
@@ -802,6 +933,7 @@ mod tests {
             sample: Some(3),
             seed: seed.to_owned(),
             list: false,
+            record: false,
         };
 
         assert_eq!(choose(all.clone(), &options("1")), choose(all.clone(), &options("1")));
@@ -809,6 +941,23 @@ mod tests {
             .map(|seed| format!("{:?}", choose(all.clone(), &options(&seed.to_string()))))
             .collect();
         assert!(drawn.len() > 1);
+    }
+
+    #[test]
+    fn a_record_shows_a_file_as_it_is_and_all_of_its_mutants() {
+        let all = generate("a.sol", "f() { if (a < 5) revert B(); x = a + b; }");
+        let count = all.iter().filter(|mutant| RECORDED.contains(&mutant.kind)).count();
+        assert!(count < all.len(), "constants are not recorded");
+        let hashes = BTreeMap::from([("a.sol".to_owned(), "1".to_owned())]);
+        let shown = |sha256: &str, killed: usize| {
+            let shown = Shown { sha256: sha256.to_owned(), killed, invalid: 1, excused: 0 };
+            Record::from([("a.sol".to_owned(), shown)])
+        };
+
+        assert!(missing(&all, &shown("1", count - 1), &hashes).is_empty());
+        assert_eq!(missing(&all, &shown("2", count - 1), &hashes).len(), 1);
+        assert_eq!(missing(&all, &shown("1", count - 2), &hashes).len(), 1);
+        assert_eq!(missing(&all, &Record::new(), &hashes).len(), 1);
     }
 
     #[test]

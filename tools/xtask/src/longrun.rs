@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::artifacts::sorted;
+use crate::generated_mutants;
 use crate::sources;
 
 const FOLDER: &str = "testdata/longruns";
@@ -79,6 +80,7 @@ pub(crate) fn run(root: &Path, action: Action, out: &mut dyn Write) -> Result<bo
                     problems.extend(hollow(root, *name)?);
                 }
             }
+            problems.extend(generated_mutants::unrecorded(root)?);
             crate::verdict(&problems, out)
         }
     }
