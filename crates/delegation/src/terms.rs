@@ -7,11 +7,13 @@ mod allowed_calldata;
 mod allowed_methods;
 mod allowed_targets;
 mod golem_charter;
+mod golem_life;
 mod golem_rules;
 mod limited_calls;
 mod listing;
 mod mortality_time_window;
 mod redeemer;
+mod threshold;
 mod timestamp;
 mod value_lte;
 
@@ -19,11 +21,15 @@ pub use allowed_calldata::AllowedCalldata;
 pub use allowed_methods::AllowedMethods;
 pub use allowed_targets::AllowedTargets;
 pub use golem_charter::{Class, Classes, GolemCharter};
+pub use golem_life::{
+    Cadence, EmotionalState, Holdings, KnowledgeRoyalty, MoodBounds, ReplicantBudget,
+};
 pub use golem_rules::{DailySpendLimit, DreamMode, GolemPhase, MaxSlippage, VaultNav};
 pub use limited_calls::LimitedCalls;
 pub use listing::{ListedTarget, ListedToken, Listing, Role};
 pub use mortality_time_window::MortalityTimeWindow;
 pub use redeemer::Redeemer;
+pub use threshold::{CoSignature, Threshold};
 pub use timestamp::Timestamp;
 pub use value_lte::ValueLte;
 
@@ -101,6 +107,32 @@ pub enum TermsError {
         /// How much.
         gwei: u64,
     },
+    /// None of what there must be one of at least.
+    #[error("{what}: none, the contract accepts one or more")]
+    Zero {
+        /// Of what.
+        what: &'static str,
+    },
+    /// A bound on a mood that no mood reaches.
+    #[error("no mood reaches {bound}")]
+    Mood {
+        /// The bound.
+        bound: i8,
+    },
+    /// A threshold of nobody, or of more than there are.
+    #[error("{needed} of {signers} signers is no threshold")]
+    Needed {
+        /// How many must sign.
+        needed: u8,
+        /// How many there are.
+        signers: usize,
+    },
+    /// Signers that do not ascend.
+    #[error("signer {index} is zero, or not above the one before")]
+    SignerOrder {
+        /// Which, from zero.
+        index: usize,
+    },
     /// More than the whole.
     #[error("{bps} basis points are more than the whole")]
     Bps {
@@ -135,6 +167,10 @@ impl<'a> Reader<'a> {
 
     fn u8(&mut self) -> Result<u8, TermsError> {
         self.take().map(u8::from_be_bytes)
+    }
+
+    fn i8(&mut self) -> Result<i8, TermsError> {
+        self.take().map(i8::from_be_bytes)
     }
 
     fn u16(&mut self) -> Result<u16, TermsError> {
@@ -176,6 +212,14 @@ const fn check_bps(bps: u16) -> Result<u16, TermsError> {
         return Err(TermsError::Bps { bps });
     }
     Ok(bps)
+}
+
+/// A moment in the 40 bits that terms keep of it.
+const fn check_moment(moment: u64) -> Result<[u8; 5], TermsError> {
+    let [0, 0, 0, a, b, c, d, e] = moment.to_be_bytes() else {
+        return Err(TermsError::Moment { moment });
+    };
+    Ok([a, b, c, d, e])
 }
 
 /// Splits a list of fixed-size entries; an empty list is not one.

@@ -1,4 +1,4 @@
-use super::{Listing, MortalityTimeWindow, Reader, TermsError, check_bps};
+use super::{Listing, MortalityTimeWindow, Reader, TermsError, check_bps, check_moment};
 use alloy_primitives::{Address, B256};
 
 /// What a call does; `Class` of `Actions.sol`.
@@ -188,10 +188,7 @@ impl GolemCharter {
         out.extend(self.staleness.to_be_bytes());
         out.extend(self.beneficiary);
         for moment in [self.window.start(), self.window.end()] {
-            let [0, 0, 0, bytes @ ..] = moment.to_be_bytes() else {
-                return Err(TermsError::Moment { moment });
-            };
-            out.extend(bytes);
+            out.extend(check_moment(moment)?);
         }
         out.extend(if self.replicants { Self::REPLICANTS } else { 0 }.to_be_bytes());
         out.extend(self.agent_key);

@@ -3,8 +3,9 @@
 use golem_delegation::{
     MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, SigningDomain,
     terms::{
-        AllowedCalldata, AllowedMethods, AllowedTargets, DailySpendLimit, DreamMode, GolemCharter,
-        GolemPhase, LimitedCalls, Listing, MaxSlippage, MortalityTimeWindow, Redeemer, Timestamp,
+        AllowedCalldata, AllowedMethods, AllowedTargets, Cadence, DailySpendLimit, DreamMode,
+        EmotionalState, GolemCharter, GolemPhase, Holdings, KnowledgeRoyalty, LimitedCalls,
+        Listing, MaxSlippage, MortalityTimeWindow, Redeemer, ReplicantBudget, Threshold, Timestamp,
         ValueLte, VaultNav,
     },
 };
@@ -82,6 +83,16 @@ fn charter_is_whole(bytes: &[u8]) -> bool {
         && classes < 1 << 17
 }
 
+/// What `Threshold.sol` accepts.
+fn threshold_is_one(bytes: &[u8]) -> bool {
+    let Some((needed, signers)) = bytes.split_first() else { return false };
+    let signers: Vec<_> = signers.chunks(20).collect();
+    (1..=signers.len()).contains(&usize::from(*needed))
+        && signers.iter().all(|signer| signer.len() == 20)
+        && signers.windows(2).all(|two| two[0] < two[1])
+        && signers[0] != [0; 20]
+}
+
 /// Every decoder of terms takes what its contract takes, as the contract's source says it.
 pub(crate) fn terms(bytes: &[u8]) {
     let length = bytes.len();
@@ -103,6 +114,21 @@ pub(crate) fn terms(bytes: &[u8]) {
     both_ways_fallible!(MaxSlippage, bytes, bounded(0) && behind(2));
     both_ways_fallible!(VaultNav, bytes, bounded(52) && behind(62));
     let _ = both_ways!(DreamMode, bytes, length == 52);
+    let _ = both_ways!(Cadence, bytes, length == 37 && bytes[32..36] != [0; 4] && bytes[36] != 0);
+    let _ = both_ways!(Threshold, bytes, threshold_is_one(bytes));
+    both_ways_fallible!(ReplicantBudget, bytes, behind(45));
+    let shares = [58, 60, 62, 104].into_iter().all(bounded);
+    both_ways_fallible!(Holdings, bytes, shares && behind(106));
+    let moods = |mood: &u8| matches!(mood, 0..=100 | 156..=255);
+    let selectors = length.wrapping_sub(59);
+    both_ways_fallible!(
+        EmotionalState,
+        bytes,
+        bytes.get(56..59).is_some_and(|bounds| bounds.iter().all(moods))
+            && (4..=1020).contains(&selectors)
+            && selectors.is_multiple_of(4)
+    );
+    both_ways_fallible!(KnowledgeRoyalty, bytes, length == 22 && bounded(20));
     // Big-endian numbers of one length compare like their bytes.
     let upright = length == 16 && bytes[..8] <= bytes[8..];
     if let Ok(window) = both_ways!(MortalityTimeWindow, bytes, upright) {
