@@ -2,6 +2,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod abi;
+pub mod bundles;
 mod context;
 mod delegation;
 mod signing;

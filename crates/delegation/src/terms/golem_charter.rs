@@ -82,6 +82,24 @@ impl Classes {
         Self(bits)
     }
 
+    /// These and those.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub const fn both(self, others: Self) -> Self {
+        Self(self.0 & others.0)
+    }
+
+    /// These, less those.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
     /// Whether `class` is one of them.
     #[must_use]
     pub const fn contains(self, class: Class) -> bool {

@@ -1,0 +1,379 @@
+//! Named bundles of limits, as owners speak of them, and the caveats each one is.
+//!
+//! A [`Law`] begins as the most that an owner would ever grant, one charter, and every bundle takes
+//! something from it. Bundles that say what may be done add up (`closeOnly` with `withdrawAllowed` is
+//! both); those that forbid win over them; bounds only get tighter. Whatever the charter cannot say
+//! becomes a caveat beside it.
+
+use crate::{
+    Caveat, TermsError,
+    terms::{
+        AllowedCalldata, AllowedMethods, AllowedTargets, Cadence, Class, Classes, GolemCharter,
+        Holdings, MortalityTimeWindow, Redeemer, ReplicantBudget, Role,
+    },
+};
+use alloy_primitives::{Address, Selector, U256, fixed_bytes};
+use std::num::{NonZeroU8, NonZeroU32};
+
+/// `exactInputSingle` of SwapRouter02.
+const EXACT_INPUT_SINGLE: Selector = fixed_bytes!("04e45aaf");
+
+/// Minutes of a bucket, twelve of which are a day or a week.
+const DAY_BUCKET: u16 = 120;
+const WEEK_BUCKET: u16 = 840;
+
+const CLOSE: Classes =
+    Classes::of(&[Class::RemoveLiquidity, Class::Collect, Class::BurnPosition, Class::Disapprove]);
+const TRADE: Classes = CLOSE.and(Classes::of(&[
+    Class::Swap,
+    Class::AddLiquidity,
+    Class::Deposit,
+    Class::Withdraw,
+    Class::Approve,
+    Class::Wrap,
+    Class::Unwrap,
+]));
+const UNWIND: Classes = CLOSE.and(Classes::of(&[Class::Withdraw, Class::Wrap]));
+const SWEEP: Classes = Classes::of(&[Class::Transfer, Class::Wrap]);
+const SETTLE: Classes = UNWIND.and(SWEEP).and(Classes::of(&[Class::Swap]));
+
+/// A limit with a name. Money is in micro-dollars, shares in basis points, time in seconds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Bundle {
+    /// Swaps, liquidity, vaults and what they need.
+    FullTrading,
+    /// Nothing on chain at all.
+    ReadOnly,
+    /// Nothing is sent away, not even home, nor as gas money.
+    NoTransfers,
+    /// What the agent says of itself, and nothing else.
+    OraclePublishOnly,
+    /// Positions are closed.
+    CloseOnly,
+    /// Nothing is bought, deposited or put into a pool.
+    NoNewPositions,
+    /// Vaults are left.
+    WithdrawAllowed,
+    /// Positions are closed and vaults are left.
+    UnwindOnly,
+    /// Tokens go home.
+    SweepToOwner,
+    /// All that settles an account: close, leave, swap, take allowances back, send home.
+    SettlementOnly,
+    /// The last act, and the last words.
+    DeathProtocol,
+    /// Children are made, and act.
+    ReplicantSpawning,
+    /// No children.
+    NoReplicantSpawning,
+    /// The agent's key redeems, and nobody it hands the grant on to.
+    NoSubDelegation,
+    /// Swaps of one token for one other.
+    OnlySwap {
+        /// What is sold.
+        sells: Address,
+        /// What is bought.
+        buys: Address,
+    },
+    /// Other tokens have no price, and so cannot be traded, nor are they called.
+    ApprovedAssets(Vec<Address>),
+    /// So much and no more.
+    MaxSpend(Spend),
+    /// So many seconds from its first on.
+    MaxLifespan(u64),
+    /// From one second until another.
+    TimeWindow(MortalityTimeWindow),
+    /// So much at once.
+    MaxValue(u64),
+    /// No position grows beyond this share of everything.
+    MaxPosition(u16),
+    /// So far below the most it was worth the account only closes.
+    MaxDrawdown(u16),
+    /// Once in so many seconds.
+    CronOnly(NonZeroU32),
+}
+
+/// How much, in micro-dollars, and in which time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Spend {
+    /// In the grant's whole life.
+    Total(u64),
+    /// In any day.
+    Day(u64),
+    /// In any week.
+    Week(u64),
+}
+
+impl Bundle {
+    /// The name that owners know it by.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::FullTrading => "fullTrading",
+            Self::ReadOnly => "readOnly",
+            Self::NoTransfers => "noTransfers",
+            Self::OraclePublishOnly => "oraclePublishOnly",
+            Self::CloseOnly => "closeOnly",
+            Self::NoNewPositions => "noNewPositions",
+            Self::WithdrawAllowed => "withdrawAllowed",
+            Self::UnwindOnly => "unwindOnly",
+            Self::SweepToOwner => "sweepToOwner",
+            Self::SettlementOnly => "settlementOnly",
+            Self::DeathProtocol => "deathProtocol",
+            Self::ReplicantSpawning => "replicantSpawning",
+            Self::NoReplicantSpawning => "noReplicantSpawning",
+            Self::NoSubDelegation => "noSubDelegation",
+            Self::OnlySwap { .. } => "onlySwap",
+            Self::ApprovedAssets(_) => "approvedAssets",
+            Self::MaxSpend(Spend::Total(_)) => "maxSpend(total)",
+            Self::MaxSpend(Spend::Day(_)) => "maxSpend(day)",
+            Self::MaxSpend(Spend::Week(_)) => "maxSpend(week)",
+            Self::MaxLifespan(_) => "maxLifespan",
+            Self::TimeWindow(_) => "timeWindow",
+            Self::MaxValue(_) => "maxValue",
+            Self::MaxPosition(_) => "maxPosition",
+            Self::MaxDrawdown(_) => "maxDrawdown",
+            Self::CronOnly(_) => "cronOnly",
+        }
+    }
+
+    /// The classes it lets a Golem act in, where it says so.
+    const fn allows(&self) -> Option<Classes> {
+        Some(match self {
+            Self::FullTrading => TRADE,
+            Self::ReadOnly => Classes::of(&[]),
+            Self::OraclePublishOnly => Classes::of(&[Class::Publish]),
+            Self::CloseOnly => CLOSE,
+            Self::WithdrawAllowed => Classes::of(&[Class::Withdraw]),
+            Self::UnwindOnly => UNWIND,
+            Self::SweepToOwner => SWEEP,
+            Self::SettlementOnly => SETTLE,
+            Self::DeathProtocol => Classes::of(&[Class::Settle, Class::Publish]),
+            Self::ReplicantSpawning => Classes::of(&[Class::SpawnReplicant]),
+            Self::OnlySwap { .. } => Classes::of(&[Class::Swap]),
+            _ => return None,
+        })
+    }
+
+    /// The classes it keeps from a Golem, whatever else allows them.
+    const fn forbids(&self) -> Classes {
+        match self {
+            Self::NoTransfers => Classes::of(&[Class::Transfer, Class::GasTopUp]),
+            Self::NoNewPositions => {
+                Classes::of(&[Class::Swap, Class::AddLiquidity, Class::Deposit])
+            }
+            Self::NoReplicantSpawning => Classes::of(&[Class::SpawnReplicant]),
+            _ => Classes::of(&[]),
+        }
+    }
+}
+
+/// Why bundles make no law.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// A limit that its contract would not read.
+    #[error(transparent)]
+    Terms(#[from] TermsError),
+    /// `onlySwap` needs a router to swap at.
+    #[error("onlySwap: the charter lists no second router")]
+    NoRouter,
+    /// `onlySwap` twice, for different tokens.
+    #[error("onlySwap: a grant swaps one pair")]
+    TwoSwaps,
+    /// Two windows of time that do not meet.
+    #[error("windows of time that do not meet")]
+    NoTime,
+}
+
+/// Where the enforcers are that a law is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enforcers {
+    /// `GolemCharterEnforcer`.
+    pub golem_charter: Address,
+    /// `HoldingsEnforcer`.
+    pub holdings: Address,
+    /// `CadenceEnforcer`.
+    pub cadence: Address,
+    /// `ReplicantBudgetEnforcer`.
+    pub replicant_budget: Address,
+    /// Stock `RedeemerEnforcer`.
+    pub redeemer: Address,
+    /// Stock `AllowedTargetsEnforcer`.
+    pub allowed_targets: Address,
+    /// Stock `AllowedMethodsEnforcer`.
+    pub allowed_methods: Address,
+    /// Stock `AllowedCalldataEnforcer`.
+    pub allowed_calldata: Address,
+}
+
+/// A grant in the making: a charter, and what bundles have taken from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Law {
+    charter: GolemCharter,
+    allowed: Option<Classes>,
+    forbidden: Classes,
+    replicants: bool,
+    total: Option<u64>,
+    position: Option<u16>,
+    drawdown: Option<u16>,
+    period: Option<NonZeroU32>,
+    swap: Option<(Address, Address)>,
+    pinned: bool,
+}
+
+impl Law {
+    /// All that the charter gives.
+    #[must_use]
+    pub const fn new(charter: GolemCharter) -> Self {
+        let replicants = charter.replicants;
+        Self {
+            charter,
+            allowed: None,
+            forbidden: Classes::of(&[]),
+            replicants,
+            total: None,
+            position: None,
+            drawdown: None,
+            period: None,
+            swap: None,
+            pinned: false,
+        }
+    }
+
+    /// The same under more bundles.
+    pub fn under(mut self, bundles: &[Bundle]) -> Result<Self, BundleError> {
+        for bundle in bundles {
+            if let Some(classes) = bundle.allows() {
+                self.allowed = Some(self.allowed.unwrap_or_default().and(classes));
+            }
+            self.forbidden = self.forbidden.and(bundle.forbids());
+            self.bound(bundle)?;
+        }
+        Ok(self)
+    }
+
+    fn bound(&mut self, bundle: &Bundle) -> Result<(), BundleError> {
+        let charter = &mut self.charter;
+        match *bundle {
+            Bundle::NoReplicantSpawning => self.replicants = false,
+            Bundle::NoSubDelegation => {
+                self.replicants = false;
+                self.pinned = true;
+            }
+            Bundle::OnlySwap { sells, buys } => {
+                if self.swap.is_some_and(|pair| pair != (sells, buys)) {
+                    return Err(BundleError::TwoSwaps);
+                }
+                self.swap = Some((sells, buys));
+            }
+            Bundle::ApprovedAssets(ref tokens) => {
+                charter.listing.tokens.retain(|listed| tokens.contains(&listed.token));
+            }
+            Bundle::MaxSpend(Spend::Total(most)) => tighten(&mut self.total, most),
+            Bundle::MaxSpend(Spend::Day(most)) => {
+                charter.spend_cap = charter.spend_cap.min(most);
+                charter.bucket_minutes = charter.bucket_minutes.max(DAY_BUCKET);
+            }
+            Bundle::MaxSpend(Spend::Week(most)) => {
+                charter.spend_cap = charter.spend_cap.min(most);
+                charter.bucket_minutes = charter.bucket_minutes.max(WEEK_BUCKET);
+            }
+            Bundle::MaxLifespan(seconds) => {
+                let start = charter.window.start();
+                let end = start.saturating_add(seconds).min(charter.window.end());
+                charter.window = MortalityTimeWindow::new(start, end)?;
+            }
+            Bundle::TimeWindow(window) => {
+                let start = charter.window.start().max(window.start());
+                let end = charter.window.end().min(window.end());
+                charter.window =
+                    MortalityTimeWindow::new(start, end).map_err(|_empty| BundleError::NoTime)?;
+            }
+            Bundle::MaxValue(most) => charter.nav_cap = charter.nav_cap.min(most),
+            Bundle::MaxPosition(bps) => tighten(&mut self.position, bps),
+            Bundle::MaxDrawdown(bps) => tighten(&mut self.drawdown, bps),
+            Bundle::CronOnly(period) => {
+                self.period = Some(self.period.map_or(period, |other| other.max(period)));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The charter as the bundles left it.
+    #[must_use]
+    pub fn charter(&self) -> GolemCharter {
+        let allowed = self.allowed.unwrap_or(Classes::ALL);
+        GolemCharter {
+            classes: self.charter.classes.both(allowed).without(self.forbidden),
+            replicants: self.replicants,
+            ..self.charter.clone()
+        }
+    }
+
+    /// What the owner signs.
+    pub fn caveats(&self, at: &Enforcers) -> Result<Vec<Caveat>, BundleError> {
+        let charter = self.charter();
+        let mut caveats = vec![Caveat::new(at.golem_charter, charter.encode()?)];
+        if let Some((sells, buys)) = self.swap {
+            let router = charter
+                .listing
+                .targets
+                .iter()
+                .find(|listed| listed.role == Role::SwapRouter02)
+                .ok_or(BundleError::NoRouter)?;
+            let pair = [sells.into_word(), buys.into_word()].concat();
+            let pair = AllowedCalldata { start: U256::from(4), value: pair.into() };
+            caveats.extend([
+                Caveat::new(at.allowed_targets, AllowedTargets(vec![router.target]).encode()),
+                Caveat::new(at.allowed_methods, AllowedMethods(vec![EXACT_INPUT_SINGLE]).encode()),
+                Caveat::new(at.allowed_calldata, pair.encode()),
+            ]);
+        }
+        if let Some(budget) = self.total {
+            let rule = ReplicantBudget {
+                replicant_id: charter.golem_id,
+                budget,
+                not_after: charter.window.end(),
+                listing: charter.listing.clone(),
+            };
+            caveats.push(Caveat::new(at.replicant_budget, rule.encode()?));
+        }
+        if self.position.is_some() || self.drawdown.is_some() {
+            caveats.push(Caveat::new(at.holdings, self.holdings(&charter).encode()?));
+        }
+        if let Some(period) = self.period {
+            let rule = Cadence { golem_id: charter.golem_id, period, count: NonZeroU8::MIN };
+            caveats.push(Caveat::new(at.cadence, rule.encode()));
+        }
+        if self.pinned {
+            caveats.push(Caveat::new(at.redeemer, Redeemer(vec![charter.agent_key]).encode()));
+        }
+        Ok(caveats)
+    }
+
+    fn holdings(&self, charter: &GolemCharter) -> Holdings {
+        /// No bound.
+        const WHOLE: u16 = 10_000;
+        let position = self.position.unwrap_or(WHOLE);
+        Holdings {
+            golem_id: charter.golem_id,
+            account: charter.account,
+            staleness: charter.staleness,
+            epoch: charter.epoch,
+            thriving_bps: position,
+            stable_bps: position,
+            drawdown_bps: self.drawdown.unwrap_or(WHOLE),
+            registry: charter.registry,
+            cash: charter.settlement_asset,
+            loss_bps: charter.slippage_bps,
+            listing: charter.listing.clone(),
+        }
+    }
+}
+
+fn tighten<N: Ord + Copy>(bound: &mut Option<N>, most: N) {
+    *bound = Some(bound.map_or(most, |other| other.min(most)));
+}
