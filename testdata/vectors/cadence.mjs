@@ -89,7 +89,7 @@ const text = `{\n  "steps": ${list(steps)},\n  "valid": ${list(valid)},\n  "malf
 
 if (process.argv.includes('--check')) {
   if (readFileSync(FILE, 'utf8') !== text) {
-    console.error('testdata/vectors/cadence.json is stale: run node testdata/vectors/cadence.mjs');
+    console.error('cadence.json is stale: run node testdata/vectors/cadence.mjs');
     process.exit(1);
   }
 } else {
