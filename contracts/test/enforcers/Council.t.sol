@@ -63,7 +63,7 @@ contract CouncilFixtureTest is CouncilTest {
     address private constant REDEEMER = 0xE144b0b2618071B4E56f746313528a669c7E65c5;
     IEntryPoint private constant ENTRY_POINT =
         IEntryPoint(0x0000000071727De22E5E9d8BAf0edAc6f37da032);
-    uint256 private constant MOST = 10_000e6;
+    uint64 private constant MOST = 10_000e6;
 
     VaultNAVEnforcer private _nav;
     address private _otherVault;
@@ -227,7 +227,7 @@ contract CouncilFixtureTest is CouncilTest {
         caveats[0] = Caveat(ALLOWED_TARGETS, abi.encodePacked(vault, _otherVault), "");
         caveats[1] = Caveat(
             address(_nav),
-            abi.encodePacked(law.golemId, address(0), uint16(10_000), uint64(MOST), listing(law)),
+            abi.encodePacked(law.golemId, address(0), uint16(10_000), MOST, listing(law)),
             ""
         );
     }

@@ -148,8 +148,8 @@ contract ThresholdEnforcerTest is CouncilTest {
     function test_the_contracts_digest_is_the_one_of_eip_712() public view {
         bytes memory execution = swap(SOLD);
         vm.assertEq(
-            threshold.digestOf(address(1), bytes32("hash"), BATCH_DEFAULT, execution, 7, 8),
-            digest(address(1), bytes32("hash"), BATCH_DEFAULT, execution, 7, 8),
+            threshold.digestOf(address(1), keccak256("hash"), BATCH_DEFAULT, execution, 7, 8),
+            digest(address(1), keccak256("hash"), BATCH_DEFAULT, execution, 7, 8),
             "digest"
         );
     }
@@ -181,12 +181,16 @@ contract ThresholdEnforcerTest is CouncilTest {
         redeem(next.account, other, SINGLE_DEFAULT, execution);
     }
 
-    /// @dev The bytes of a batch as a single call.
+    /// @dev The bytes of a batch as a single call, and the other way round.
     function test_signatures_for_another_mode_are_none() public {
         Delegation memory leaf = _given(me());
         bytes memory made = agreement(leaf, BATCH_DEFAULT, swaps(), 0);
 
         _refusesDigest(leaf, made, swaps(), _digest(leaf, SINGLE_DEFAULT, swaps(), 0));
+        made = agreement(leaf, SINGLE_DEFAULT, swaps(), 0);
+        armed(leaf, made);
+        vm.expectRevert(_recovered(made, _digest(leaf, BATCH_DEFAULT, swaps(), 0)));
+        redeem(agent.account, leaf, BATCH_DEFAULT, swaps());
     }
 
     /// @dev ATK-03: the redeemer changes what no owner signed, the arguments.
@@ -335,9 +339,9 @@ contract ThresholdEnforcerTest is CouncilTest {
         Delegation memory leaf = _given(me());
         bytes memory execution = swap(SOLD);
         bytes memory made = agreement(leaf, SINGLE_DEFAULT, execution, 0);
-        for (uint256 v = 0; v < 256; v++) {
+        for (uint8 v = 0; v < 255; v++) {
             if (v == 27 || v == 28) continue;
-            made[made.length - 1] = bytes1(uint8(v));
+            made[made.length - 1] = bytes1(v);
             _refuses(
                 leaf,
                 made,

@@ -124,7 +124,7 @@ contract CadenceHandler is TestBase {
     {
         manager = who & 1 == 0 ? address(0xa1) : address(0xa2);
         delegator = who & 2 == 0 ? address(0xb1) : address(0xb2);
-        golemId = who & 4 == 0 ? bytes32("one") : bytes32("other");
+        golemId = who & 4 == 0 ? keccak256("one") : keccak256("other");
     }
 }
 

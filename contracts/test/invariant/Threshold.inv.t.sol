@@ -68,10 +68,10 @@ contract ThresholdHandler is TestBase {
         Agreement memory made;
         made.manager = _manager(seed);
         made.hash = _hash(seed);
-        made.execution = abi.encodePacked(uint8(seed >> 8) % 3);
+        made.execution = abi.encode((seed >> 8) % 3);
         // Few of them, so that they meet; on both sides of a page's edge.
         made.nonce = 254 + (seed >> 16) % 5;
-        made.deadline = uint40(_now + (seed >> 32) % 1 hours);
+        made.deadline = uint40(within(seed >> 32, _now, _now + 1 hours));
         uint256[3] memory who = [chosen % 5, (chosen >> 8) % 5, (chosen >> 16) % 5];
         if (inOrder) who = [chosen % 2, 2, 3 + (chosen >> 8) % 2];
         made.enough = who[0] < who[1] && who[1] < who[2];
@@ -105,7 +105,7 @@ contract ThresholdHandler is TestBase {
     /// @dev For whatever it may be.
     function redeemForAnother(uint256 which, uint256 seed) external {
         if (_agreements.length == 0) return;
-        bytes memory execution = abi.encodePacked(uint8(seed >> 8) % 3);
+        bytes memory execution = abi.encode((seed >> 8) % 3);
         _redeem(_agreements[which % _agreements.length], _manager(seed), _hash(seed), execution);
     }
 
@@ -140,7 +140,7 @@ contract ThresholdHandler is TestBase {
     }
 
     function _hash(uint256 seed) private pure returns (bytes32) {
-        return seed & 2 == 0 ? bytes32("one") : bytes32("other");
+        return seed & 2 == 0 ? keccak256("one") : keccak256("other");
     }
 }
 
