@@ -50,7 +50,7 @@ contract CadenceTest is TestBase {
         bool accepted;
     }
 
-    struct ValidTerms {
+    struct ValidCadence {
         string name;
         bytes32 golemId;
         uint256 period;
@@ -58,7 +58,7 @@ contract CadenceTest is TestBase {
         bytes terms;
     }
 
-    struct MalformedTerms {
+    struct MalformedCadence {
         string name;
         bytes terms;
         string error;
@@ -311,9 +311,9 @@ contract CadenceTest is TestBase {
         bytes memory encoded = vm.parseJsonTypeArray(
             vm.readFile("../testdata/vectors/cadence.json"),
             "$.valid",
-            "ValidTerms(string name,bytes32 golemId,uint256 period,uint256 count,bytes terms)"
+            "ValidCadence(string name,bytes32 golemId,uint256 period,uint256 count,bytes terms)"
         );
-        ValidTerms[] memory valid = abi.decode(encoded, (ValidTerms[]));
+        ValidCadence[] memory valid = abi.decode(encoded, (ValidCadence[]));
 
         vm.assertTrue(valid.length >= 3, "vectors read");
         for (uint256 i = 0; i < valid.length; i++) {
@@ -328,9 +328,9 @@ contract CadenceTest is TestBase {
         bytes memory encoded = vm.parseJsonTypeArray(
             vm.readFile("../testdata/vectors/cadence.json"),
             "$.malformed",
-            "MalformedTerms(string name,bytes terms,string error,uint256[] numbers)"
+            "MalformedCadence(string name,bytes terms,string error,uint256[] numbers)"
         );
-        MalformedTerms[] memory malformed = abi.decode(encoded, (MalformedTerms[]));
+        MalformedCadence[] memory malformed = abi.decode(encoded, (MalformedCadence[]));
 
         vm.assertTrue(malformed.length >= 8, "vectors read");
         for (uint256 i = 0; i < malformed.length; i++) {

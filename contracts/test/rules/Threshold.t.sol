@@ -46,7 +46,7 @@ contract ThresholdHarness {
 }
 
 contract ThresholdTest is TestBase {
-    struct Agreed {
+    struct ThresholdAgreement {
         string name;
         address enforcer;
         uint256 chainId;
@@ -63,7 +63,7 @@ contract ThresholdTest is TestBase {
         bytes32 digest;
     }
 
-    struct MalformedTerms {
+    struct MalformedThreshold {
         string name;
         bytes terms;
         string error;
@@ -270,13 +270,13 @@ contract ThresholdTest is TestBase {
             vm.readFile("../testdata/vectors/threshold.json"),
             "$.agreed",
             string.concat(
-                "Agreed(string name,address enforcer,uint256 chainId,address manager,",
+                "ThresholdAgreement(string name,address enforcer,uint256 chainId,address manager,",
                 "bytes32 delegationHash,bytes32 mode,bytes execution,uint256 nonce,",
                 "uint256 deadline,uint256 needed,address[] signers,bytes terms,bytes args,",
                 "bytes32 digest)"
             )
         );
-        Agreed[] memory agreed = abi.decode(encoded, (Agreed[]));
+        ThresholdAgreement[] memory agreed = abi.decode(encoded, (ThresholdAgreement[]));
 
         vm.assertTrue(agreed.length >= 10, "vectors read");
         for (uint256 i = 0; i < agreed.length; i++) {
@@ -288,9 +288,9 @@ contract ThresholdTest is TestBase {
         bytes memory encoded = vm.parseJsonTypeArray(
             vm.readFile("../testdata/vectors/threshold.json"),
             "$.malformed",
-            "MalformedTerms(string name,bytes terms,string error,uint256[] numbers)"
+            "MalformedThreshold(string name,bytes terms,string error,uint256[] numbers)"
         );
-        MalformedTerms[] memory malformed = abi.decode(encoded, (MalformedTerms[]));
+        MalformedThreshold[] memory malformed = abi.decode(encoded, (MalformedThreshold[]));
 
         vm.assertTrue(malformed.length >= 10, "vectors read");
         for (uint256 i = 0; i < malformed.length; i++) {
@@ -303,7 +303,7 @@ contract ThresholdTest is TestBase {
         }
     }
 
-    function _matches(Agreed memory agreed) private {
+    function _matches(ThresholdAgreement memory agreed) private {
         vm.chainId(agreed.chainId);
         (uint8 needed, address[] memory signers) = _threshold.decode(agreed.terms);
         (uint256 nonce, uint40 deadline, bytes memory signatures) =
