@@ -126,35 +126,54 @@ library Actions {
             return _one(_wrap(target, value, selector, arguments));
         }
         if (value != 0) revert Actions_UnexpectedValue(target, value);
-        if (selector == IMulticall.multicall.selector && _hasMulticall(role)) {
-            bytes[] memory inner = abi.decode(arguments, (bytes[]));
-            _requireSame(target, selector, arguments, abi.encode(inner));
-            return _inner(role, target, inner, arguments[WORD:]);
-        }
-        if (role == Role.SwapRouter02) {
-            (bool is02, bytes[] memory inner) = _multicall02(target, selector, arguments);
-            if (is02) return _inner(role, target, inner, arguments[2 * WORD:]);
+        if (_hasMulticall(role, selector)) {
+            (bytes[] memory inner, bytes calldata list) = unwrap(target, selector, arguments);
+            return _inner(role, target, inner, list);
         }
         actions = new Action[](1);
         _call(actions[0], role, target, selector, arguments);
     }
 
-    /// @dev Whether the role's contracts have the plain multicall.
-    function _hasMulticall(Role role) private pure returns (bool) {
-        return role == Role.SwapRouter || role == Role.SwapRouter02 || role == Role.PositionManager;
+    /// @notice Whether a call is a multicall, in a form that any target here has.
+    function isMulticall(bytes4 selector) internal pure returns (bool) {
+        // Two functions of one name have no `.selector`; the last two are theirs.
+        return selector == IMulticall.multicall.selector || selector == 0x5ae401dc
+            || selector == 0x1f0464d1;
     }
 
-    function _multicall02(address target, bytes4 selector, bytes calldata arguments)
-        private
+    /// @notice The calls inside a multicall, as its target will find them. Rules that know nothing of
+    ///         roles look inside by this function too.
+    /// @param selector One that {isMulticall}.
+    /// @return inner One to {MAX_INNER} calls.
+    /// @return list The same in calldata: offsets, then each call's length and bytes.
+    function unwrap(address target, bytes4 selector, bytes calldata arguments)
+        internal
         pure
-        returns (bool found, bytes[] memory inner)
+        returns (bytes[] memory inner, bytes calldata list)
     {
-        // Two functions of one name have no `.selector`; these are theirs.
-        if (selector != 0x5ae401dc && selector != 0x1f0464d1) return (false, inner);
-        bytes32 condition;
-        (condition, inner) = abi.decode(arguments, (bytes32, bytes[]));
-        _requireSame(target, selector, arguments, abi.encode(condition, inner));
-        return (true, inner);
+        bytes memory canonical;
+        if (selector == IMulticall.multicall.selector) {
+            inner = abi.decode(arguments, (bytes[]));
+            canonical = abi.encode(inner);
+            list = arguments[WORD:];
+        } else {
+            bytes32 condition;
+            (condition, inner) = abi.decode(arguments, (bytes32, bytes[]));
+            canonical = abi.encode(condition, inner);
+            list = arguments[2 * WORD:];
+        }
+        _requireSame(target, selector, arguments, canonical);
+        if (inner.length == 0 || inner.length > MAX_INNER) {
+            revert Actions_Multicall(target, inner.length);
+        }
+    }
+
+    /// @dev Whether the role's contracts have this form of it.
+    function _hasMulticall(Role role, bytes4 selector) private pure returns (bool) {
+        if (!isMulticall(selector)) return false;
+        if (role == Role.SwapRouter02) return true;
+        return selector == IMulticall.multicall.selector
+            && (role == Role.SwapRouter || role == Role.PositionManager);
     }
 
     /// @dev Multicalls do not nest: an inner one has no effect of its own and is unknown here.
@@ -164,9 +183,6 @@ library Actions {
         pure
         returns (Action[] memory actions)
     {
-        if (inner.length == 0 || inner.length > MAX_INNER) {
-            revert Actions_Multicall(target, inner.length);
-        }
         actions = new Action[](inner.length);
         uint256 at = (1 + inner.length) * WORD;
         for (uint256 i = 0; i < inner.length; i++) {

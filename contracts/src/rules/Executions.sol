@@ -51,29 +51,61 @@ library Executions {
         }
     }
 
+    /// @notice How many calls there are, for rules that read calls without a listing. Refuses what an
+    ///         account might read otherwise.
+    function count(ModeCode mode, bytes calldata execution) internal pure returns (uint256) {
+        return mode == SINGLE_DEFAULT ? 1 : _calls(execution).length;
+    }
+
+    /// @notice One of the calls that were counted.
+    function callAt(ModeCode mode, bytes calldata execution, uint256 index)
+        internal
+        pure
+        returns (address target, uint256 value, bytes calldata data)
+    {
+        if (mode == SINGLE_DEFAULT) return _one(execution);
+        bytes calldata list = execution[2 * WORD:];
+        bytes calldata head = list[_word(list, index * WORD):];
+        (target, value) = abi.decode(head, (address, uint256));
+        data = _data(execution, index);
+    }
+
     function _single(bytes calldata listing, bytes calldata execution)
         private
         pure
         returns (Action[] memory)
     {
+        (address target, uint256 value, bytes calldata data) = _one(execution);
+        return Actions.decode(listing.role(target), target, value, data);
+    }
+
+    function _one(bytes calldata execution)
+        private
+        pure
+        returns (address target, uint256 value, bytes calldata data)
+    {
         if (execution.length < 52) revert Executions_Short(execution.length);
         // Target and, in the lower part of its word, the first bytes of the value behind it.
-        address target = address(uint160(abi.decode(execution[0:32], (uint256)) >> 96));
-        uint256 value = abi.decode(execution[20:52], (uint256));
-        return Actions.decode(listing.role(target), target, value, execution[52:]);
+        target = address(uint160(abi.decode(execution[0:32], (uint256)) >> 96));
+        value = abi.decode(execution[20:52], (uint256));
+        data = execution[52:];
     }
 
     /// @dev Demands the list's canonical form: an account and a rule that found different calls in
     ///      the same bytes would be a way around every rule (ATK-15).
+    function _calls(bytes calldata execution) private pure returns (Execution[] memory calls) {
+        calls = abi.decode(execution, (Execution[]));
+        if (calls.length == 0 || keccak256(abi.encode(calls)) != keccak256(execution)) {
+            revert Executions_Batch(calls.length);
+        }
+    }
+
     function _batch(bytes calldata listing, bytes calldata execution)
         private
         pure
         returns (Action[] memory flat)
     {
-        Execution[] memory calls = abi.decode(execution, (Execution[]));
-        if (calls.length == 0 || keccak256(abi.encode(calls)) != keccak256(execution)) {
-            revert Executions_Batch(calls.length);
-        }
+        Execution[] memory calls = _calls(execution);
         Action[][] memory found = new Action[][](calls.length);
         uint256 total;
         for (uint256 i = 0; i < calls.length; i++) {
