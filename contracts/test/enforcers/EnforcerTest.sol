@@ -256,6 +256,7 @@ abstract contract EnforcerTest is CharterTest {
 
     function testFuzz_the_other_hooks_look_at_nothing(bytes memory noise, bytes32 word, address who)
         public
+        virtual
     {
         ModeCode mode = ModeCode.wrap(word);
         vm.record();
@@ -530,7 +531,7 @@ abstract contract ListedEnforcerTest is EnforcerTest {
         refuses(why, two(call, good()));
     }
 
-    function test_a_role_nobody_knows_is_refused_when_its_target_is_called() public {
+    function test_a_role_nobody_knows_is_refused_when_its_target_is_called() public virtual {
         law.targets = bytes.concat(law.targets, abi.encodePacked(address(witness), uint8(10)));
 
         accepts(good());

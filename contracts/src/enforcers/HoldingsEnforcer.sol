@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.30;
+
+import {SlotDerivation} from "@openzeppelin/contracts/utils/SlotDerivation.sol";
+import {TransientSlot} from "@openzeppelin/contracts/utils/TransientSlot.sol";
+import {IGolemRegistry} from "../interfaces/IGolemRegistry.sol";
+import {ModeCode} from "../interfaces/ModeCode.sol";
+import {GolemWord} from "../registry/GolemWord.sol";
+import {Executions} from "../rules/Executions.sol";
+import {GolemLife} from "../rules/GolemLife.sol";
+import {Phase} from "../rules/GolemPhase.sol";
+import {Holding, Holdings, HoldingsBound} from "../rules/Holdings.sol";
+import {CaveatEnforcer} from "./CaveatEnforcer.sol";
+
+/// @notice Bounds what an account comes to hold: no position that a Golem buys is more than a share of
+///         everything, and an account that has fallen too far below the most it was worth only closes.
+/// @dev Terms, and what a position is: see {Holdings}. Modes: single and batch; a batch is judged as a
+///      whole, by what there was before it and is after it.
+///
+///      A position may exceed its share by a price that moved, by what came home or was given, and then
+///      everything may be sold, but no more of it bought. Below the mark no position may grow, and what is
+///      given is paid for, less a bound. From Conservation on no position may grow at all.
+///
+///      An execution that only takes back, sends home, wraps, approves, settles or publishes is not measured
+///      and needs no price (SPEC D18). Of all others each listed token that is held must have one.
+///
+///      State is keyed by manager, delegator and golemId. The mark only rises; a grant of a higher epoch
+///      begins its own, and ends every lower one: that is what an owner signs after he took money out.
+///      Anyone may call a hook, and writes under his own address only.
+///
+///      What was held before lies in transient storage under the same key, from the before hook to its after
+///      hook, and nothing of the same key may begin in between (ATK-28). Parent and child may each carry the
+///      caveat: their delegators differ. One delegation carries it once for a Golem. Another manager
+///      has its own key, and what is done through it meanwhile counts here as done by this execution.
+///
+///      Not promised: where money goes; a rule about recipients decides over that. That liquidity is small:
+///      it counts as lost while it is out, so at most the drawdown's share of the mark gets there; but what is
+///      taken back is not bought, and a Golem may so come to hold more of a token than its share.
+///      That a listed vault's books are honest: whoever can move them within a transaction moves the total.
+///      That tokens which differ in name differ in risk.
+contract HoldingsEnforcer is CaveatEnforcer {
+    using SlotDerivation for bytes32;
+    using TransientSlot for bytes32;
+    using TransientSlot for TransientSlot.Uint256Slot;
+
+    /// @notice An execution of this Golem is not over yet.
+    error HoldingsEnforcer_Nested(bytes32 golemId);
+    /// @notice No execution of this Golem has begun.
+    error HoldingsEnforcer_NotBegun(bytes32 golemId);
+
+    uint256 private constant NOT_BEGUN = 0;
+    uint256 private constant UNMEASURED = 1;
+    uint256 private constant MEASURED = 2;
+
+    mapping(
+        address manager => mapping(address delegator => mapping(bytes32 golemId => uint256 word))
+    ) private _words;
+
+    /// @inheritdoc CaveatEnforcer
+    function beforeHook(
+        bytes calldata terms,
+        bytes calldata,
+        ModeCode mode,
+        bytes calldata execution,
+        bytes32,
+        address delegator,
+        address
+    ) public override onlyDefaultExecutionMode(mode) {
+        _begin(terms, mode, execution, delegator);
+    }
+
+    /// @inheritdoc CaveatEnforcer
+    function afterHook(
+        bytes calldata terms,
+        bytes calldata,
+        ModeCode,
+        bytes calldata,
+        bytes32,
+        address delegator,
+        address
+    ) public override {
+        _end(terms, delegator);
+    }
+
+    /// @notice The most the account was worth, in micro-dollars, and the grant it is kept for.
+    function highWaterMarkOf(address manager, address delegator, bytes32 golemId)
+        external
+        view
+        returns (uint256 mark, uint256 epoch)
+    {
+        uint256 word = _words[manager][delegator][golemId];
+        return (Holdings.markOf(word), Holdings.epochOf(word));
+    }
+
+    /// @notice Reads terms, refusing what is malformed.
+    function getTermsInfo(bytes calldata terms)
+        public
+        pure
+        returns (HoldingsBound memory bound, bytes calldata listing)
+    {
+        return Holdings.decode(terms);
+    }
+
+    function _begin(
+        bytes calldata terms,
+        ModeCode mode,
+        bytes calldata execution,
+        address delegator
+    ) private {
+        (HoldingsBound memory bound, bytes calldata listing) = getTermsInfo(terms);
+        // A stale grant is refused before anything is executed.
+        Holdings.begun(_words[msg.sender][delegator][bound.golemId], bound.epoch);
+        bytes32 slot = _slot(delegator, bound.golemId);
+        if (slot.asUint256().tload() != NOT_BEGUN) revert HoldingsEnforcer_Nested(bound.golemId);
+        if (!Holdings.measures(Executions.actions(listing, mode, execution))) {
+            slot.asUint256().tstore(UNMEASURED);
+            return;
+        }
+        slot.asUint256().tstore(MEASURED);
+        Holding[] memory holdings = Holdings.held(listing, bound.account);
+        for (uint256 i = 0; i < holdings.length; i++) {
+            slot.offset(1 + i).asUint256().tstore(holdings[i].units);
+        }
+    }
+
+    function _end(bytes calldata terms, address delegator) private {
+        (HoldingsBound memory bound, bytes calldata listing) = getTermsInfo(terms);
+        bytes32 slot = _slot(delegator, bound.golemId);
+        uint256 state = slot.asUint256().tload();
+        if (state == NOT_BEGUN) revert HoldingsEnforcer_NotBegun(bound.golemId);
+        // The units need no clearing: whatever begins next writes its own.
+        slot.asUint256().tstore(NOT_BEGUN);
+
+        mapping(bytes32 => uint256) storage words = _words[msg.sender][delegator];
+        uint256 word = words[bound.golemId];
+        uint256 next = Holdings.begun(word, bound.epoch);
+        if (state == MEASURED) next = _judge(bound, listing, slot, next);
+        if (next != word) words[bound.golemId] = next;
+    }
+
+    function _judge(HoldingsBound memory bound, bytes calldata listing, bytes32 slot, uint256 word)
+        private
+        view
+        returns (uint256)
+    {
+        Holding[] memory holdings = Holdings.held(listing, bound.account);
+        for (uint256 i = 0; i < holdings.length; i++) {
+            holdings[i].unitsBefore = slot.offset(1 + i).asUint256().tload();
+        }
+        return Holdings.judge(listing, bound, _phase(bound), holdings, word);
+    }
+
+    function _phase(HoldingsBound memory bound) private view returns (Phase) {
+        GolemWord word = IGolemRegistry(bound.registry).word(bound.golemId);
+        GolemLife.requireAlive(word, bound.golemId);
+        return Phase(word.effectivePhase(block.timestamp, bound.staleness));
+    }
+
+    /// @dev One key a manager, delegator and Golem, as for what is kept.
+    function _slot(address delegator, bytes32 golemId) private view returns (bytes32) {
+        return keccak256(abi.encode(msg.sender, delegator, golemId));
+    }
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.30;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {IVault} from "../interfaces/ITokens.sol";
+import {Action, Class, Role} from "./Actions.sol";
+import {Phase} from "./GolemPhase.sol";
+import {Listing} from "./Listing.sol";
+
+/// @notice What an owner signs about the things his account holds. Bounds are in basis points.
+struct HoldingsBound {
+    bytes32 golemId;
+    /// @dev Whose holdings: the executor.
+    address account;
+    /// @dev Seconds after which what the registry says of the Golem is old.
+    uint32 staleness;
+    uint16 epoch;
+    /// @dev Largest position beside everything, in either phase.
+    uint16 thrivingBps;
+    uint16 stableBps;
+    /// @dev How far below its mark the account may fall before it only closes.
+    uint16 drawdownBps;
+    address registry;
+    /// @dev What positions are bought with and sold for: no position itself.
+    address cash;
+    /// @dev What one execution may lose of what it gives, below the mark.
+    uint16 lossBps;
+}
+
+/// @notice What the account has of one listed token, or of one vault's shares.
+struct Holding {
+    /// @dev address(0) is the chain's own coin.
+    address token;
+    /// @dev What it counts for: itself, and address(0) for ether in either form.
+    address position;
+    /// @dev Whether a vault's books say what it is worth.
+    bool shares;
+    uint256 unitsBefore;
+    uint256 units;
+}
+
+/// @notice How much of one thing an account holds, and how much less it is worth than it ever was.
+/// @dev Terms, 106 bytes: golemId 32 | account 20 ‖ staleness u32 ‖ epoch u16 ‖ thrivingBps u16 ‖
+///      stableBps u16 ‖ drawdownBps u16 | registry 20 ‖ cash 20 ‖ lossBps u16; then a {Listing}. State, one
+///      word: highest epoch in the upper 16 bits, mark in micro-dollars below.
+///
+///      A position is what is held of one listed token. Ether and wrapped ether are one: to wrap is not
+///      to buy. A vault's shares are a position of their own, whatever its asset, for what they
+///      risk is the vault. What is not listed counts as nothing, and so does liquidity: it has
+///      left until it is taken back.
+///
+///      An execution is judged by what the account held before it and holds after it, both at the
+///      prices after it, so that no feed's move counts as its gain or loss. Totals round down, positions up.
+library Holdings {
+    using Listing for bytes;
+    using SafeCast for uint256;
+
+    /// @notice A position grew to `value`, and may be `most` in this phase.
+    error Holdings_TooLarge(address position, uint256 value, uint256 most);
+    /// @notice A position grew in a phase in which none may.
+    error Holdings_PhaseForbidsGrowth(address position, Phase phase);
+    /// @notice A position grew while the account is worth `total`, below `least`.
+    error Holdings_Drawdown(address position, uint256 total, uint256 least);
+    /// @notice Below its mark the account gave `out` for `back`.
+    error Holdings_Loss(uint256 out, uint256 back, uint256 bps);
+    /// @notice The grant is of `epoch`, and one of `highest` was used already.
+    error Holdings_StaleEpoch(uint256 epoch, uint256 highest);
+    /// @notice Malformed terms: more than the whole.
+    error Holdings_Bps(uint256 bps);
+    /// @notice Malformed terms: shorter than `least` bytes.
+    error Holdings_TermsLength(uint256 least, uint256 actual);
+
+    /// @dev What changed hands, and what there is, in micro-dollars.
+    struct Sums {
+        uint256 totalBefore;
+        uint256 total;
+        uint256 out;
+        uint256 back;
+        /// @dev Below it the account only closes.
+        uint256 least;
+        /// @dev Feeds already read; see {Listing.noAnswers}.
+        uint256[] answers;
+    }
+
+    /// @notice Length of the terms before the listing.
+    uint256 internal constant HEADER = 106;
+
+    uint256 private constant WHOLE = 10_000;
+    uint256 private constant EPOCH_AT = 240;
+    uint256 private constant MARK = (1 << EPOCH_AT) - 1;
+
+    /// @dev Nothing is bought by these: what was the account's comes back, goes home, or stays. They need
+    ///      no price, so that a dead feed traps nothing (SPEC D18), and in no phase does a limit on
+    ///      growth keep a Golem from closing (SPEC C2). Whatever else there is, or will be, is measured.
+    uint256 private constant UNMEASURED = (1 << uint256(Class.RemoveLiquidity))
+        | (1 << uint256(Class.Collect)) | (1 << uint256(Class.BurnPosition))
+        | (1 << uint256(Class.Withdraw)) | (1 << uint256(Class.Approve))
+        | (1 << uint256(Class.Disapprove)) | (1 << uint256(Class.Transfer))
+        | (1 << uint256(Class.Wrap)) | (1 << uint256(Class.Unwrap)) | (1 << uint256(Class.GasTopUp))
+        | (1 << uint256(Class.Settle)) | (1 << uint256(Class.Publish));
+
+    // Narrowing is how a field is cut out of a word: what stands above it falls away.
+    // forge-lint: disable-start(unsafe-typecast)
+
+    /// @notice Reads terms, refusing what is malformed.
+    function decode(bytes calldata terms)
+        internal
+        pure
+        returns (HoldingsBound memory bound, bytes calldata listing)
+    {
+        if (terms.length < HEADER) revert Holdings_TermsLength(HEADER, terms.length);
+        listing = terms[HEADER:];
+        listing.requireWhole();
+        (bytes32 golemId, uint256 limits, uint256 registry) =
+            abi.decode(terms[:96], (bytes32, uint256, uint256));
+        bound.golemId = golemId;
+        bound.account = address(uint160(limits >> 96));
+        bound.staleness = uint32(limits >> 64);
+        bound.epoch = uint16(limits >> 48);
+        bound.thrivingBps = uint16(limits >> 32);
+        bound.stableBps = uint16(limits >> 16);
+        bound.drawdownBps = uint16(limits);
+        bound.registry = address(uint160(registry >> 96));
+        // The last 32 bytes: the end of the registry, and all the rest.
+        uint256 last = abi.decode(terms[HEADER - 32:HEADER], (uint256));
+        bound.cash = address(uint160(last >> 16));
+        bound.lossBps = uint16(last);
+        _requireBps(bound.thrivingBps);
+        _requireBps(bound.stableBps);
+        _requireBps(bound.drawdownBps);
+        _requireBps(bound.lossBps);
+    }
+
+    // forge-lint: disable-end(unsafe-typecast)
+
+    /// @notice Whether any of these could buy something, or lose it: then the account is measured.
+    function measures(Action[] memory actions) internal pure returns (bool) {
+        for (uint256 i = 0; i < actions.length; i++) {
+            if (UNMEASURED & (1 << uint256(actions[i].class)) == 0) return true;
+        }
+        return false;
+    }
+
+    /// @notice The word for a grant of this epoch. A higher one than was ever used begins without a
+    ///         mark: its owner took money out, or knows what is left. A lower one is refused.
+    /// @param word What the caller stores, zero at first.
+    function begun(uint256 word, uint16 epoch) internal pure returns (uint256) {
+        uint256 highest = word >> EPOCH_AT;
+        if (epoch < highest) revert Holdings_StaleEpoch(epoch, highest);
+        return epoch == highest ? word : uint256(epoch) << EPOCH_AT;
+    }
+
+    /// @notice The most the account was worth when it was looked at, in micro-dollars.
+    function markOf(uint256 word) internal pure returns (uint256) {
+        return word & MARK;
+    }
+
+    /// @notice The highest epoch that was used.
+    function epochOf(uint256 word) internal pure returns (uint256) {
+        return word >> EPOCH_AT;
+    }
+
+    /// @notice All that is listed and can be held, in the listing's order, with the units held now.
+    function held(bytes calldata listing, address account)
+        internal
+        view
+        returns (Holding[] memory holdings)
+    {
+        uint256 entries = listing.tokenCount() + listing.targetCount();
+        Holding[] memory found = new Holding[](entries);
+        uint256 count;
+        for (uint256 i = 0; i < entries; i++) {
+            (address token, bool priced) = _entry(listing, i);
+            bool shares = token != address(0) && listing.role(token) == Role.Vault;
+            if (!(priced || shares) || _knows(found, count, token)) continue;
+            found[count++] = Holding({
+                token: token,
+                position: _positionOf(listing, token),
+                shares: shares,
+                unitsBefore: 0,
+                units: token == address(0) ? account.balance : IERC20(token).balanceOf(account)
+            });
+        }
+        holdings = new Holding[](count);
+        for (uint256 i = 0; i < count; i++) {
+            holdings[i] = found[i];
+        }
+    }
+
+    /// @notice Refuses an execution after which the account holds too much of something that it bought, or is
+    ///         worth too little and did not merely close.
+    /// @param holdings As {held} gives them, with the units before.
+    /// @param word Of the grant's epoch, as {begun} gives it.
+    /// @return What the caller stores instead.
+    function judge(
+        bytes calldata listing,
+        HoldingsBound memory bound,
+        Phase phase,
+        Holding[] memory holdings,
+        uint256 word
+    ) internal view returns (uint256) {
+        Sums memory sums = _sum(listing, holdings);
+        // Also by what there was before: money that came since must not be there to be lost.
+        uint256 mark = _max(markOf(word), _max(sums.totalBefore, sums.total));
+        sums.least = _floor(mark, bound.drawdownBps);
+        if (sums.total < sums.least && sums.back * WHOLE < sums.out * (WHOLE - bound.lossBps)) {
+            revert Holdings_Loss(sums.out, sums.back, bound.lossBps);
+        }
+        address cash = _positionOf(listing, bound.cash);
+        for (uint256 i = 0; i < holdings.length; i++) {
+            address position = holdings[i].position;
+            if (position == cash || !_grew(holdings, position)) continue;
+            if (phase > Phase.Stable) revert Holdings_PhaseForbidsGrowth(position, phase);
+            uint256 bps = phase == Phase.Thriving ? bound.thrivingBps : bound.stableBps;
+            _requireRoom(listing, holdings, position, sums, bps);
+        }
+        return (word & ~MARK) | mark.toUint240();
+    }
+
+    /// @dev For a position that grew.
+    function _requireRoom(
+        bytes calldata listing,
+        Holding[] memory holdings,
+        address position,
+        Sums memory sums,
+        uint256 bps
+    ) private view {
+        if (sums.total < sums.least) {
+            revert Holdings_Drawdown(position, sums.total, sums.least);
+        }
+        uint256 value = _valueOf(listing, sums.answers, holdings, position);
+        uint256 most = sums.total * bps / WHOLE;
+        if (value > most) revert Holdings_TooLarge(position, value, most);
+    }
+
+    // What is listed
+
+    /// @dev Tokens first, then targets; whether the owner named a feed for it. Both kinds of entry begin
+    ///      with their address.
+    function _entry(bytes calldata listing, uint256 index)
+        private
+        pure
+        returns (address token, bool priced)
+    {
+        uint256 tokens = listing.tokenCount();
+        priced = index < tokens;
+        uint256 at = Listing.HEADER
+            + (priced
+                    ? index * Listing.TOKEN
+                    : tokens * Listing.TOKEN + (index - tokens) * Listing.TARGET);
+        token = address(bytes20(listing[at:at + 20]));
+    }
+
+    function _knows(Holding[] memory found, uint256 count, address token)
+        private
+        pure
+        returns (bool)
+    {
+        for (uint256 i = 0; i < count; i++) {
+            if (found[i].token == token) return true;
+        }
+        return false;
+    }
+
+    function _positionOf(bytes calldata listing, address token) private pure returns (address) {
+        return listing.role(token) == Role.Weth ? address(0) : token;
+    }
+
+    // What it is worth
+
+    function _sum(bytes calldata listing, Holding[] memory holdings)
+        private
+        view
+        returns (Sums memory sums)
+    {
+        uint256[] memory answers = listing.noAnswers();
+        sums.answers = answers;
+        for (uint256 i = 0; i < holdings.length; i++) {
+            Holding memory holding = holdings[i];
+            (uint256 then, uint256 units) = (holding.unitsBefore, holding.units);
+            // What is not held needs no price.
+            if (then == 0 && units == 0) continue;
+            sums.totalBefore += _value(listing, answers, holding, then, false);
+            sums.total += _value(listing, answers, holding, units, false);
+            if (units < then) sums.out += _value(listing, answers, holding, then - units, true);
+            if (units > then) sums.back += _value(listing, answers, holding, units - then, false);
+        }
+    }
+
+    /// @dev The whole position, in every form it is held in.
+    function _valueOf(
+        bytes calldata listing,
+        uint256[] memory answers,
+        Holding[] memory holdings,
+        address position
+    ) private view returns (uint256 value) {
+        for (uint256 i = 0; i < holdings.length; i++) {
+            if (holdings[i].position != position || holdings[i].units == 0) continue;
+            value += _value(listing, answers, holdings[i], holdings[i].units, true);
+        }
+    }
+
+    function _value(
+        bytes calldata listing,
+        uint256[] memory answers,
+        Holding memory holding,
+        uint256 units,
+        bool up
+    ) private view returns (uint256) {
+        address token = holding.token;
+        if (holding.shares) {
+            units = IVault(token).convertToAssets(units);
+            token = IVault(token).asset();
+        }
+        return up ? listing.valueOut(answers, token, units) : listing.valueIn(answers, token, units);
+    }
+
+    /// @dev By units, so that a price that moved is no growth: whoever sells is never refused for it. In
+    ///      all forms together.
+    function _grew(Holding[] memory holdings, address position) private pure returns (bool) {
+        uint256 then;
+        uint256 units;
+        for (uint256 i = 0; i < holdings.length; i++) {
+            if (holdings[i].position != position) continue;
+            then += holdings[i].unitsBefore;
+            units += holdings[i].units;
+        }
+        return units > then;
+    }
+
+    /// @dev Rounded up.
+    function _floor(uint256 mark, uint256 bps) private pure returns (uint256) {
+        return (mark * (WHOLE - bps) + WHOLE - 1) / WHOLE;
+    }
+
+    function _max(uint256 a, uint256 b) private pure returns (uint256) {
+        return a > b ? a : b;
+    }
+
+    function _requireBps(uint256 bps) private pure {
+        if (bps > WHOLE) revert Holdings_Bps(bps);
+    }
+}

@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.30;
+
+import {HoldingsEnforcer} from "../../src/enforcers/HoldingsEnforcer.sol";
+import {Delegation, Execution} from "../../src/interfaces/IDelegationManager.sol";
+import {IToken, IVault, IWeth} from "../../src/interfaces/ITokens.sol";
+import {ModeCode, SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
+import {Class} from "../../src/rules/Actions.sol";
+import {GolemLife} from "../../src/rules/GolemLife.sol";
+import {Phase} from "../../src/rules/GolemPhase.sol";
+import {Holdings, HoldingsBound} from "../../src/rules/Holdings.sol";
+import {Listing} from "../../src/rules/Listing.sol";
+import {Valuation} from "../../src/rules/Valuation.sol";
+import {ITestToken} from "../CharterTest.sol";
+import {OneTransaction} from "./EnforcerTest.sol";
+import {HoldingsNestingTest} from "./HoldingsNestingTest.sol";
+
+contract HoldingsEnforcerTest is HoldingsNestingTest {
+    /// @dev The after hook is the rule; without a before hook it refuses.
+    function testFuzz_the_other_hooks_look_at_nothing(bytes memory noise, bytes32 word, address who)
+        public
+        override
+    {
+        ModeCode mode = ModeCode.wrap(word);
+        vm.record();
+
+        enforcer.beforeAllHook(noise, noise, mode, noise, word, who, who);
+        enforcer.afterAllHook(noise, noise, mode, noise, word, who, who);
+
+        (bytes32[] memory reads, bytes32[] memory writes) = vm.accesses(address(enforcer));
+        vm.assertEq(reads.length + writes.length, 0, "slots touched");
+    }
+
+    function test_nothing_ends_that_has_not_begun() public {
+        bytes memory made = terms();
+        bytes memory execution = packed(good());
+        vm.expectRevert(
+            abi.encodeWithSelector(HoldingsEnforcer.HoldingsEnforcer_NotBegun.selector, law.golemId)
+        );
+        vm.prank(address(MANAGER));
+        enforcer.afterHook(
+            made, "", SINGLE_DEFAULT, execution, bytes32(0), law.account, agent.account
+        );
+    }
+
+    /// @dev Every target's role is read, for it could be a vault.
+    function test_a_role_nobody_knows_is_refused_when_its_target_is_called() public override {
+        law.targets = bytes.concat(law.targets, abi.encodePacked(address(witness), uint8(10)));
+        bytes memory why =
+            abi.encodeWithSelector(Listing.Listing_Role.selector, address(witness), 10);
+        refuses(why, good());
+        refuses(why, Execution(address(witness), 0, hex"01020304"));
+    }
+
+    // The share of a position (SPEC C2, C13)
+
+    function test_a_position_is_bought_to_its_share_and_not_a_micro_dollar_beyond() public {
+        _boundAt(thrivingBps);
+    }
+
+    function test_the_share_is_smaller_in_stable() public {
+        advance(1);
+        _boundAt(stableBps);
+    }
+
+    /// @dev Cash such that what is bought is worth the share exactly, and then a micro-dollar less.
+    function _boundAt(uint256 bps) private {
+        uint256 spend = 1_000e6;
+        uint256 weth = brings(spend);
+        // The least total of which this is no more than the share.
+        uint256 total = (up(weth) * 10_000 + bps - 1) / bps;
+        setUsdc(total - down(weth) + spend - 1);
+        refuses(tooLarge(ETHER, up(weth), up(weth) - 1), buy(spend));
+        setUsdc(total - down(weth) + spend);
+        accepts(buy(spend));
+
+        vm.assertEq(mark(), total - down(weth) + spend, "what there was before is the mark");
+    }
+
+    function test_a_batch_is_judged_as_a_whole() public {
+        refusesAs(Holdings.Holdings_TooLarge.selector, two(buy(1_600e6), buy(1_600e6)));
+        accepts(two(buy(1_400e6), buy(1_400e6)));
+    }
+
+    /// @dev Bought and sold in one batch is not held.
+    function test_what_is_sold_in_the_same_batch_is_not_held() public {
+        uint256 weth = brings(4_000e6);
+        accepts(two(buy(4_000e6), sellWeth(weth)));
+        vm.assertEq(WETH.balanceOf(law.account), 0, "nothing held");
+    }
+
+    function test_a_price_that_moved_does_not_keep_anybody_from_selling() public {
+        // The pool does not follow the feed here, and this is not about loss.
+        drawdownBps = 10_000;
+        accepts(buy(2_000e6));
+        // From a fifth to more than a half.
+        setPrice(ethUsd, 12_500e8);
+        accepts(sellWeth(1e15));
+        uint256 weth = WETH.balanceOf(law.account);
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(1e6));
+        vm.assertEq(WETH.balanceOf(law.account), weth, "no more of it");
+        accepts(sellWeth(weth));
+    }
+
+    /// @dev Somebody gave the account what is now too large a part of it.
+    function test_what_was_given_may_be_sold_and_not_added_to() public {
+        wrap(5 ether);
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(1e6));
+        accepts(sellWeth(1 ether));
+    }
+
+    function test_another_position_can_grow_beside_one_that_is_too_large() public {
+        wrap(5 ether);
+        accepts(deposit(1_000e6));
+    }
+
+    function test_a_share_of_nothing_allows_nothing_and_the_whole_everything() public {
+        thrivingBps = 0;
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(1e6));
+        thrivingBps = 10_000;
+        accepts(buy(9_000e6));
+    }
+
+    // Ether is one position
+
+    function test_ether_and_wrapped_ether_are_one_position() public {
+        law.tokens = bytes.concat(law.tokens, token(address(0), ethUsd, 18));
+        // 25,000 of 35,000 dollars are ether that the account has not wrapped.
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(1e6));
+        vm.deal(law.account, 0.9 ether);
+        accepts(buy(700e6));
+        uint256 weth = brings(2_000e6);
+        uint256 total = 9_300e6 - 2_000e6 + down(WETH.balanceOf(law.account) + weth) + 2_250e6;
+        refuses(
+            tooLarge(
+                ETHER, up(WETH.balanceOf(law.account) + weth) + 2_250e6, total * 3_000 / 10_000
+            ),
+            buy(2_000e6)
+        );
+    }
+
+    function test_wrapping_among_other_calls_is_no_growth() public {
+        law.tokens = bytes.concat(law.tokens, token(address(0), ethUsd, 18));
+        vm.deal(law.account, 10 ether);
+        wrap(1 ether);
+        Execution memory wraps =
+            Execution(address(WETH), 5 ether, abi.encodeCall(IWeth.deposit, ()));
+        // Much more of WETH, less of ether.
+        accepts(two(wraps, sellWeth(1 ether)));
+    }
+
+    /// @dev Only what is listed counts; the owner left the coin out.
+    function test_a_coin_that_is_not_listed_counts_as_nothing() public {
+        vm.deal(law.account, 1_000_000 ether);
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(3_100e6));
+        accepts(buy(2_900e6));
+        vm.assertEq(mark(), 10_000e6, "dollars alone");
+    }
+
+    function test_cash_is_no_position() public {
+        wrap(4 ether);
+        setUsdc(0);
+        accepts(sellWeth(2 ether));
+        vm.assertTrue(USDC.balanceOf(law.account) > 4_900e6, "half and more");
+    }
+
+    function test_cash_may_be_ether() public {
+        law.settlementAsset = address(0);
+        // In either form.
+        accepts(buy(9_000e6));
+        refusesAs(Holdings.Holdings_TooLarge.selector, sellWeth(3 ether));
+    }
+
+    // Vaults
+
+    function test_shares_of_a_vault_are_a_position_of_their_own() public {
+        accepts(deposit(3_000e6));
+        refusesAs(Holdings.Holdings_TooLarge.selector, deposit(1e6));
+        // Beside it there is room for ether.
+        accepts(buy(2_900e6));
+    }
+
+    function test_a_vault_is_worth_what_its_books_say() public {
+        accepts(deposit(2_000e6));
+        uint256 shares = _shares();
+        uint256 assets = IVault(vault).convertToAssets(shares);
+        // It earns half of what it has.
+        uint256 earned = IVault(vault).totalAssets() / 2;
+        vm.prank(FAUCET);
+        USDC.mint(vault, earned);
+        uint256 worth = IVault(vault).convertToAssets(shares);
+        vm.assertTrue(worth > assets * 149 / 100, "earned");
+
+        accepts(buy(10e6));
+        vm.assertEq(mark(), 8_000e6 + worth, "the mark knows it");
+    }
+
+    function test_a_vault_listed_as_a_token_too_counts_once() public {
+        law.tokens = bytes.concat(law.tokens, token(vault, ethUsd, 12));
+        accepts(deposit(2_000e6));
+        accepts(buy(10e6));
+        vm.assertEq(mark(), 10_000e6, "once, and by its books");
+    }
+
+    function test_shares_of_a_vault_whose_asset_is_not_listed_have_no_price() public {
+        accepts(deposit(1_000e6));
+        law.tokens = token(address(WETH), ethUsd, 18);
+        law.settlementAsset = address(WETH);
+        wrap(1 ether);
+        refuses(
+            abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, address(USDC)),
+            sellWeth(1e15)
+        );
+    }
+
+    function test_a_listing_that_repeats_itself_counts_once() public {
+        law.tokens = bytes.concat(law.tokens, token(address(USDC), ethUsd, 6), law.tokens);
+        law.targets = bytes.concat(law.targets, law.targets);
+        accepts(buy(2_900e6));
+        vm.assertEq(mark(), 10_000e6, "the first entry");
+    }
+
+    // Phases (SPEC C2)
+
+    function test_from_conservation_on_nothing_grows_and_everything_can_be_sold() public {
+        wrap(1 ether);
+        for (uint8 phase = 2; phase <= 4; phase++) {
+            advance(phase);
+            refuses(noGrowth(ETHER, Phase(phase)), buy(1e6));
+            refuses(noGrowth(vault, Phase(phase)), deposit(1e6));
+            accepts(sellWeth(1e16));
+        }
+    }
+
+    /// @dev SPEC C2: what a dying Golem closes comes back as it is, ether too.
+    function test_from_conservation_on_positions_come_home() public {
+        uint256 id = position();
+        accepts(deposit(1_000e6));
+        advance(2);
+        accepts(removeLiquidity(id));
+        accepts(callOf(Class.Collect, id));
+        accepts(callOf(Class.Withdraw, 0));
+        advance(4);
+        accepts(callOf(Class.Withdraw, 0));
+        accepts(callOf(Class.Transfer, 0));
+    }
+
+    function test_a_phase_nobody_has_reported_for_long_is_conservation() public {
+        law.staleness = 1 days;
+        vm.warp(NOW + 1 days);
+        accepts(buy(1e6));
+        vm.warp(NOW + 1 days + 1);
+        refuses(noGrowth(ETHER, Phase.Conservation), buy(1e6));
+    }
+
+    function test_the_dead_and_the_unknown_hold_nothing_new() public {
+        vm.prank(agent.account);
+        registry.close(law.golemId);
+        refuses(
+            abi.encodeWithSelector(GolemLife.GolemLife_NotAlive.selector, law.golemId), buy(1e6)
+        );
+        law.golemId = keccak256("nobody");
+        refuses(
+            abi.encodeWithSelector(GolemLife.GolemLife_NotAlive.selector, law.golemId), buy(1e6)
+        );
+    }
+
+    /// @dev ATK-27: who moves the phase in the same execution is bound by the new one.
+    function test_a_phase_moved_in_the_same_batch_counts() public {
+        vm.prank(law.owner);
+        registry.attach(law.golemId, law.account);
+        Execution memory moves = Execution(
+            address(registry),
+            0,
+            abi.encodeWithSignature("updateVitality(bytes32,uint8,uint16)", law.golemId, 2, 1)
+        );
+        refuses(noGrowth(ETHER, Phase.Conservation), two(moves, buy(1e6)));
+        refuses(noGrowth(ETHER, Phase.Conservation), two(buy(1e6), moves));
+    }
+
+    // Drawdown
+
+    function test_at_the_floor_a_golem_trades_and_a_micro_dollar_below_it_only_closes() public {
+        accepts(buy(1e6));
+        uint256 top = mark();
+        uint256 weth = WETH.balanceOf(law.account);
+        uint256 bought = brings(100e6);
+        uint256 least = (top * 8_500 + 9_999) / 10_000;
+        // After the purchase the account is worth the floor, or a micro-dollar less.
+        uint256 usdc = least - down(weth + bought) + 100e6;
+        setUsdc(usdc - 1);
+        refuses(drawdown(ETHER, least - 1, least), buy(100e6));
+        accepts(sellWeth(weth / 2));
+        vm.assertEq(mark(), top, "selling moves no mark");
+        setUsdc(usdc + 1e6);
+        accepts(buy(100e6));
+    }
+
+    function test_below_the_floor_what_is_given_is_paid_for() public {
+        wrap(2 ether);
+        accepts(sellWeth(1e15));
+        setUsdc(3_000e6);
+        uint256 weth = 1e17;
+        // The pool pays 2,500 less its fee; by the feed that is one percent too little, and a bit.
+        setPrice(ethUsd, 2_530e8);
+        refusesAs(Holdings.Holdings_Loss.selector, sellWeth(weth));
+        setPrice(ethUsd, 2_520e8);
+        accepts(sellWeth(weth));
+    }
+
+    function test_above_the_floor_a_loss_is_for_other_rules_to_bound() public {
+        wrap(2 ether);
+        setPrice(ethUsd, 2_600e8);
+        accepts(sellWeth(1e17));
+    }
+
+    /// @dev Liquidity has left until it comes back: as much of it as may be lost, and no more.
+    function test_liquidity_counts_as_lost_while_it_is_out() public {
+        accepts(buy(100e6));
+        uint256 top = mark();
+        uint256 total = 9_900e6 + down(WETH.balanceOf(law.account));
+        uint256 most = total - (top * 8_500 + 9_999) / 10_000;
+        refusesAs(Holdings.Holdings_Loss.selector, addLiquidity(most + 2));
+        accepts(addLiquidity(most - 2));
+        refusesAs(Holdings.Holdings_Loss.selector, addLiquidity(100));
+        vm.assertEq(mark(), top, "no lower mark");
+    }
+
+    /// @dev ATK-25: what is not listed is not worth anything, however much of it there is.
+    function test_a_token_that_is_not_listed_counts_as_lost() public {
+        law.tokens = token(address(USDC), usdcUsd, 6);
+        refuses(tooMuchLost(1_500e6 + 1, 0), buy(1_500e6 + 1));
+        accepts(buy(1_500e6));
+        refuses(tooMuchLost(1, 0), buy(1));
+    }
+
+    function test_the_mark_is_the_most_there_was_before_or_after() public {
+        accepts(buy(1_000e6));
+        vm.assertEq(mark(), 10_000e6, "before");
+        wrap(1 ether);
+        setPrice(ethUsd, 5_000e8);
+        uint256 usdc = USDC.balanceOf(law.account);
+        uint256 weth = WETH.balanceOf(law.account);
+        accepts(sellWeth(1));
+        vm.assertTrue(mark() >= usdc + weth * 5_000 / 1e12 - 1, "at the prices of the moment");
+        setPrice(ethUsd, 2_500e8);
+        uint256 top = mark();
+        accepts(sellWeth(1e15));
+        vm.assertEq(mark(), top, "never down");
+    }
+
+    /// @dev What an owner brings is not there to be lost in the first execution.
+    function test_money_that_came_since_is_protected_at_once() public {
+        law.tokens = token(address(USDC), usdcUsd, 6);
+        accepts(buy(1));
+        setUsdc(100_000e6);
+        refuses(tooMuchLost(15_000e6 + 1, 0), buy(15_000e6 + 1));
+    }
+
+    /// @dev An owner who takes money out signs again.
+    function test_a_withdrawal_stops_purchases_until_a_higher_epoch() public {
+        accepts(buy(1_000e6));
+        setUsdc(5_000e6);
+        refusesAs(Holdings.Holdings_Drawdown.selector, buy(1e6));
+        law.epoch = 2;
+        accepts(buy(1e6));
+        vm.assertTrue(mark() < 6_100e6, "begins anew");
+        vm.assertEq(epoch(), 2, "epoch");
+    }
+
+    function test_a_new_grant_of_the_same_epoch_sheds_no_mark() public {
+        accepts(buy(1_000e6));
+        setUsdc(5_000e6);
+        drawdownBps = 1_600;
+        lossBps = 200;
+        refusesAs(Holdings.Holdings_Drawdown.selector, buy(1e6));
+    }
+
+    /// @dev SPEC D4.
+    function test_a_lower_epoch_is_refused_once_a_higher_was_used() public {
+        law.epoch = 2;
+        accepts(callOf(Class.Approve, 0));
+        vm.assertEq(epoch(), 2, "also where nothing is measured");
+        law.epoch = 1;
+        bytes memory stale = abi.encodeWithSelector(Holdings.Holdings_StaleEpoch.selector, 1, 2);
+        refuses(stale, buy(1e6));
+        refuses(stale, callOf(Class.Approve, 0));
+        law.epoch = 2;
+        accepts(buy(1e6));
+    }
+
+    /// @dev ATK-27: what is given to the account or its vault for a moment stays with it.
+    function test_who_fills_the_vault_for_a_moment_has_given_it_away() public {
+        accepts(deposit(2_500e6));
+        OneTransaction thief = new OneTransaction();
+        vm.prank(FAUCET);
+        USDC.mint(address(thief), 3_000_000e6);
+        Delegation memory leaf = root(me(), address(thief), only(address(enforcer), terms()));
+        OneTransaction.Step[] memory steps = new OneTransaction.Step[](4);
+        steps[0] = OneTransaction.Step(
+            address(USDC), abi.encodeCall(IToken.approve, (vault, type(uint256).max))
+        );
+        steps[1] = OneTransaction.Step(
+            address(USDC), abi.encodeCall(IToken.transfer, (vault, 1_000_000e6))
+        );
+        steps[2] = redemption(leaf, buy(2_500e6));
+        steps[3] = OneTransaction.Step(
+            vault, abi.encodeCall(IVault.deposit, (1_000_000e6, address(thief)))
+        );
+        thief.run(steps);
+
+        uint256 total = USDC.balanceOf(law.account) + down(WETH.balanceOf(law.account))
+            + IVault(vault).convertToAssets(_shares());
+        vm.assertTrue(mark() > 10_100e6, "filled");
+        // Less what the pool took for the swap.
+        vm.assertTrue(total + 20e6 > mark(), "still worth its mark");
+        vm.assertTrue(up(WETH.balanceOf(law.account)) <= total * 3 / 10, "still within its share");
+    }
+
+    // Prices
+
+    /// @dev SPEC D18: each of them with every feed dead for a month.
+    function test_what_is_not_measured_needs_no_price() public {
+        uint256 id = position();
+        accepts(deposit(1_000e6));
+        vm.warp(NOW + 60 days);
+        law.staleness = type(uint32).max;
+        refusesAs(Valuation.Valuation_Stale.selector, buy(1e6));
+        for (uint8 class = 1; class <= uint8(type(Class).max); class++) {
+            if (Class(class) == Class.SpawnReplicant) continue;
+            if (!isUnmeasured(Class(class)) && Class(class) != Class.RemoveLiquidity) continue;
+            Execution memory call = callOf(Class(class), id);
+            hook(terms(), SINGLE_DEFAULT, packed(call));
+            enforcer.afterHook(
+                terms(), "", SINGLE_DEFAULT, packed(call), bytes32(0), law.account, agent.account
+            );
+        }
+        accepts(callOf(Class.Transfer, 0));
+        accepts(removeLiquidity(id));
+        accepts(callOf(Class.Collect, id));
+        accepts(callOf(Class.Withdraw, 0));
+    }
+
+    function test_with_one_call_that_is_measured_the_whole_batch_is() public {
+        vm.warp(NOW + 60 days);
+        law.staleness = type(uint32).max;
+        accepts(two(callOf(Class.Approve, 0), callOf(Class.Transfer, 0)));
+        refusesAs(Valuation.Valuation_Stale.selector, two(callOf(Class.Approve, 0), buy(1e6)));
+    }
+
+    function test_a_price_counts_to_its_last_second_and_no_longer() public {
+        setPrice(usdcUsd, 1e8);
+        setPrice(ethUsd, 2500e8);
+        law.staleness = type(uint32).max;
+        vm.warp(NOW + 30 days);
+        accepts(buy(1e6));
+        vm.warp(NOW + 30 days + 1);
+        refuses(
+            abi.encodeWithSelector(
+                Valuation.Valuation_Stale.selector, usdcUsd, NOW, NOW + 30 days + 1, 30 days
+            ),
+            buy(1e6)
+        );
+    }
+
+    function test_a_price_of_nothing_or_less_is_none() public {
+        for (int256 answer = -1; answer <= 0; answer++) {
+            setPrice(ethUsd, answer);
+            refuses(
+                abi.encodeWithSelector(Valuation.Valuation_Answer.selector, ethUsd, answer),
+                buy(1e6)
+            );
+        }
+    }
+
+    function test_what_is_not_held_needs_no_price() public {
+        setPrice(ethUsd, 0);
+        accepts(deposit(100e6));
+        wrap(1);
+        refuses(
+            abi.encodeWithSelector(Valuation.Valuation_Answer.selector, ethUsd, 0), deposit(100e6)
+        );
+    }
+
+    // Who shares, and who does not (SPEC D17)
+
+    function test_two_golems_of_one_owner_do_not_share_a_mark() public {
+        accepts(buy(1_000e6));
+        setUsdc(5_000e6);
+        refusesAs(Holdings.Holdings_Drawdown.selector, buy(1e6));
+        vm.prank(law.owner);
+        law.golemId = registry.register("another", address(0));
+        accepts(buy(1e6));
+    }
+
+    function test_two_owners_do_not_share_a_mark() public {
+        accepts(buy(1_000e6));
+        uint256 top = mark();
+        Owner memory other = hybridOwner();
+        law = golemOf(other);
+        setUsdc(100e6);
+        Delegation memory leaf = given(other);
+        redeem(agent.account, leaf, SINGLE_DEFAULT, packed(buy(1e6)));
+        vm.assertEq(mark(), 100e6, "his own");
+        law = golemLawOf(me());
+        vm.assertEq(mark(), top, "not his");
+    }
+
+    /// @dev ATK-01: anybody may call the hooks, and is a manager of his own.
+    function test_two_managers_do_not_share() public {
+        address stranger = actor("stranger").account;
+        law.epoch = 7;
+        _pair(stranger, packed(buy(1e6)));
+        (uint256 his,) = rule.highWaterMarkOf(stranger, law.account, law.golemId);
+        vm.assertEq(his, 10_000e6, "his own");
+        vm.assertEq(mark(), 0, "not the manager's");
+        law.epoch = 1;
+        accepts(buy(1e6));
+        vm.assertEq(epoch(), 1, "nor its epoch");
+    }
+
+    /// @dev What a stranger has begun and not ended is begun for him alone.
+    function test_a_stranger_who_begins_holds_nobody_up() public {
+        vm.prank(actor("stranger").account);
+        hook(terms(), SINGLE_DEFAULT, packed(buy(1e6)));
+        accepts(buy(1e6));
+        accepts(callOf(Class.Approve, 0));
+    }
+
+    function testFuzz_a_strangers_direct_calls_write_one_slot_under_his_address(address stranger)
+        public
+    {
+        vm.assume(stranger != address(vm) && stranger != address(MANAGER));
+        bytes memory execution = packed(buy(SOLD));
+        vm.record();
+        _pair(stranger, execution);
+
+        (, bytes32[] memory writes) = vm.accesses(address(enforcer));
+        bytes32 slot = keccak256(abi.encode(stranger, uint256(0)));
+        slot = keccak256(abi.encode(law.account, slot));
+        slot = keccak256(abi.encode(law.golemId, slot));
+        vm.assertEq(writes.length, 1, "slots written");
+        vm.assertEq(writes[0], slot, "his own");
+    }
+
+    // Terms
+
+    function test_bounds_beyond_the_whole_are_refused() public {
+        bytes memory why = abi.encodeWithSelector(Holdings.Holdings_Bps.selector, 10_001);
+        thrivingBps = 10_001;
+        refuses(why, buy(1e6));
+        (thrivingBps, stableBps) = (10_000, 10_001);
+        refuses(why, buy(1e6));
+        (stableBps, drawdownBps) = (10_000, 10_001);
+        refuses(why, buy(1e6));
+        (drawdownBps, lossBps) = (10_000, 10_001);
+        refuses(why, callOf(Class.Approve, 0));
+        lossBps = 10_000;
+        accepts(buy(9_000e6));
+    }
+
+    function testFuzz_the_terms_are_read_back(
+        HoldingsBound memory bound,
+        uint16 bps1,
+        uint16 bps2,
+        uint16 bps3
+    ) public view {
+        bound.thrivingBps = uint16(within(bps1, 0, 10_000));
+        bound.stableBps = uint16(within(bps2, 0, 10_000));
+        bound.drawdownBps = uint16(within(bps3, 0, 10_000));
+        bound.lossBps = uint16(within(bound.lossBps, 0, 10_000));
+        bytes memory listed = listing(law);
+        bytes memory first =
+            abi.encodePacked(bound.golemId, bound.account, bound.staleness, bound.epoch);
+        first = abi.encodePacked(first, bound.thrivingBps, bound.stableBps, bound.drawdownBps);
+
+        (HoldingsBound memory read, bytes memory rest) = rule.getTermsInfo(
+            abi.encodePacked(first, bound.registry, bound.cash, bound.lossBps, listed)
+        );
+
+        vm.assertEq(keccak256(abi.encode(read)), keccak256(abi.encode(bound)), "bound");
+        vm.assertEq(rest, listed, "listing");
+    }
+
+    // Helpers
+
+    function _pair(address manager, bytes memory execution) private {
+        bytes memory made = terms();
+        vm.prank(manager);
+        enforcer.beforeHook(made, "", SINGLE_DEFAULT, execution, bytes32(0), law.account, manager);
+        vm.prank(manager);
+        enforcer.afterHook(made, "", SINGLE_DEFAULT, execution, bytes32(0), law.account, manager);
+    }
+
+    function _shares() private view returns (uint256) {
+        return ITestToken(vault).balanceOf(law.account);
+    }
+
+    /// @dev The law of {setUp}, as far as a mark is kept by it.
+    function golemLawOf(Owner memory from) private view returns (Law memory made) {
+        made = law;
+        made.account = from.account;
+        made.golemId = registry.golemIdOf(from.signers[0].account, SALT);
+    }
+}
