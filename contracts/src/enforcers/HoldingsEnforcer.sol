@@ -13,31 +13,34 @@ import {Holding, Holdings, HoldingsBound} from "../rules/Holdings.sol";
 import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 
 /// @notice Bounds what an account comes to hold: no position that a Golem buys is more than a share of
-///         everything, and an account that has fallen too far below the most it was worth only closes.
+///         everything, and an account that fell too far below the most it was worth only closes.
 /// @dev Terms, and what a position is: see {Holdings}. Modes: single and batch; a batch is judged as a
-///      whole, by what there was before it and is after it.
+///      whole, by what there was before it and what there is after it.
 ///
-///      A position may exceed its share by a price that moved, by what came home or was given, and then
-///      everything may be sold, but no more of it bought. Below the mark no position may grow, and what is
-///      given is paid for, less a bound. From Conservation on no position may grow at all.
+///      A position may exceed its share by a price that moved, by what came home or was given; then all of
+///      it may be sold, and no more of it bought. From Conservation on nothing is bought. Below the
+///      floor, which is the mark less the drawdown, nothing is bought either, and what is given is paid for,
+///      less `lossBps`. So, while prices stand still, trades take an account to the floor, and from there
+///      lose that part of what is left once, and no more.
 ///
 ///      An execution that only takes back, sends home, wraps, approves, settles or publishes is not measured
-///      and needs no price (SPEC D18). Of all others each listed token that is held must have one.
+///      and needs no price (SPEC D18). For any other, each listed token that is held must have one. Should a
+///      feed die, and somebody give the account that token, its owner signs a listing without it.
 ///
 ///      State is keyed by manager, delegator and golemId. The mark only rises; a grant of a higher epoch
-///      begins its own, and ends every lower one: that is what an owner signs after he took money out.
+///      begins its own and ends every lower one: that is what an owner signs after he took money out.
 ///      Anyone may call a hook, and writes under his own address only.
 ///
 ///      What was held before lies in transient storage under the same key, from the before hook to its after
-///      hook, and nothing of the same key may begin in between (ATK-28). Parent and child may each carry the
-///      caveat: their delegators differ. One delegation carries it once for a Golem. Another manager
-///      has its own key, and what is done through it meanwhile counts here as done by this execution.
+///      hook, and nothing of that key begins in between (ATK-28). Parent and child may each carry the caveat:
+///      their delegators differ. One delegation carries it once for a Golem. Another manager has
+///      another key, and whatever is done through it meanwhile counts here as done by this execution.
 ///
-///      Not promised: where money goes; a rule about recipients decides over that. That liquidity is small:
-///      it counts as lost while it is out, so at most the drawdown's share of the mark gets there; but what is
-///      taken back is not bought, and a Golem may so come to hold more of a token than its share.
-///      That a listed vault's books are honest: whoever can move them within a transaction moves the total.
-///      That tokens which differ in name differ in risk.
+///      Not promised: where money goes; a rule about recipients decides over that. That liquidity comes home
+///      within the share: while it is out it counts as lost, so that at most the drawdown gets there;
+///      but what is taken back is not bought, whatever the pool made of it. That a listed vault's
+///      books are honest: whoever can move them for a moment moves the total. That tokens of different
+///      names differ in risk.
 contract HoldingsEnforcer is CaveatEnforcer {
     using SlotDerivation for bytes32;
     using TransientSlot for bytes32;

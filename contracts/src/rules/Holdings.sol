@@ -19,12 +19,12 @@ struct HoldingsBound {
     /// @dev Largest position beside everything, in either phase.
     uint16 thrivingBps;
     uint16 stableBps;
-    /// @dev How far below its mark the account may fall before it only closes.
+    /// @dev How far below its mark the account may fall: there is its floor, below which it only closes.
     uint16 drawdownBps;
     address registry;
     /// @dev What positions are bought with and sold for: no position itself.
     address cash;
-    /// @dev What one execution may lose of what it gives, below the mark.
+    /// @dev What one execution may lose of what it gives, below that floor.
     uint16 lossBps;
 }
 
@@ -42,13 +42,14 @@ struct Holding {
 
 /// @notice How much of one thing an account holds, and how much less it is worth than it ever was.
 /// @dev Terms, 106 bytes: golemId 32 | account 20 ‖ staleness u32 ‖ epoch u16 ‖ thrivingBps u16 ‖
-///      stableBps u16 ‖ drawdownBps u16 | registry 20 ‖ cash 20 ‖ lossBps u16; then a {Listing}. State, one
-///      word: highest epoch in the upper 16 bits, mark in micro-dollars below.
+///      stableBps u16 ‖ drawdownBps u16 | registry 20 ‖ cash 20 ‖ lossBps u16; then a {Listing}. Twin:
+///      `Holdings` in Rust. State, one word: highest epoch in the upper 16 bits, mark in micro-dollars below.
 ///
 ///      A position is what is held of one listed token. Ether and wrapped ether are one: to wrap is not
-///      to buy. A vault's shares are a position of their own, whatever its asset, for what they
-///      risk is the vault. What is not listed counts as nothing, and so does liquidity: it has
-///      left until it is taken back.
+///      to buy; whoever lists one lists the other, or what is wrapped seems new. A vault's shares are
+///      a position of their own, whatever its asset, for what they risk is the vault; that asset must
+///      be listed. What is not listed counts as nothing, and so does liquidity: it has left until it
+///      is taken back.
 ///
 ///      An execution is judged by what the account held before it and holds after it, both at the
 ///      prices after it, so that no feed's move counts as its gain or loss. Totals round down, positions up.
@@ -62,7 +63,7 @@ library Holdings {
     error Holdings_PhaseForbidsGrowth(address position, Phase phase);
     /// @notice A position grew while the account is worth `total`, below `least`.
     error Holdings_Drawdown(address position, uint256 total, uint256 least);
-    /// @notice Below its mark the account gave `out` for `back`.
+    /// @notice Below its floor the account gave `out` for `back`.
     error Holdings_Loss(uint256 out, uint256 back, uint256 bps);
     /// @notice The grant is of `epoch`, and one of `highest` was used already.
     error Holdings_StaleEpoch(uint256 epoch, uint256 highest);
@@ -172,12 +173,12 @@ library Holdings {
         uint256 count;
         for (uint256 i = 0; i < entries; i++) {
             (address token, bool priced) = _entry(listing, i);
-            bool shares = token != address(0) && listing.role(token) == Role.Vault;
-            if (!(priced || shares) || _knows(found, count, token)) continue;
+            Role role = listing.role(token);
+            if (!(priced || role == Role.Vault) || _knows(found, count, token)) continue;
             found[count++] = Holding({
                 token: token,
-                position: _positionOf(listing, token),
-                shares: shares,
+                position: role == Role.Weth ? address(0) : token,
+                shares: role == Role.Vault,
                 unitsBefore: 0,
                 units: token == address(0) ? account.balance : IERC20(token).balanceOf(account)
             });

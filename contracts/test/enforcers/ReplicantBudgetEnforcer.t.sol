@@ -246,9 +246,9 @@ contract ReplicantBudgetEnforcerTest is PricedEnforcerTest {
 
     /// @dev ATK-08: each has all that the parent has, and together they have no more.
     function test_replicants_together_never_exceed_their_parent() public {
-        uint256 cap = 1 << 29;
-        (law.spendCap, law.navCap, law.slippageBps) = (uint64(cap), type(uint64).max, 200);
-        _budget = uint64(cap);
+        uint64 cap = 1 << 29;
+        (law.spendCap, law.navCap, law.slippageBps) = (cap, type(uint64).max, 200);
+        _budget = cap;
         string[3] memory names = ["one", "two", "three"];
         Delegation memory above;
         Delegation memory below;

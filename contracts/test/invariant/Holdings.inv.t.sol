@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity 0.8.30;
+
+import {PriceAggregator} from "../../local/PriceAggregator.sol";
+import {HoldingsEnforcer} from "../../src/enforcers/HoldingsEnforcer.sol";
+import {IToken} from "../../src/interfaces/ITokens.sol";
+import {SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
+import {GolemRegistry} from "../../src/registry/GolemRegistry.sol";
+import {Role} from "../../src/rules/Actions.sol";
+import {CharterTest} from "../CharterTest.sol";
+import {TestBase} from "../TestBase.sol";
+import {SaidToken} from "../rules/Holdings.t.sol";
+
+/// @notice Two Golems on one account, an owner who grants, feeds, deposits and withdraws, markets that move
+///         and feeds that die, in any order. Every execution is judged a second time by a model that keeps its
+///         own books and knows nothing of words, slots or locks.
+contract HoldingsLife is CharterTest {
+    struct Grant {
+        uint8 golem;
+        uint8 delegator;
+        uint16 epoch;
+        uint16 thriving;
+        uint16 stable;
+        uint16 drawdown;
+        uint16 loss;
+    }
+
+    struct Book {
+        uint256 mark;
+        uint16 epoch;
+    }
+
+    /// @dev Cash, wrapped ether, ether, gold, shares of a vault of cash.
+    uint256 private constant KINDS = 5;
+    address private constant ACCOUNT = address(0xacc);
+    uint32 private constant STALENESS = 3 days;
+    uint32 private constant MAX_AGE = 30 days;
+
+    /// @notice The first broken promise, if any.
+    string public broken;
+    uint256 public accepted;
+    uint256 public refused;
+
+    HoldingsEnforcer public immutable RULE = new HoldingsEnforcer();
+    GolemRegistry private immutable REGISTRY = new GolemRegistry();
+    SaidToken[5] private _tokens;
+    PriceAggregator[3] private _feeds;
+    uint256[3] private _answers;
+    uint256[3] private _answeredAt;
+    uint256[5] private _units;
+    bytes32[2] private _golems;
+    address[2] private _delegators = [address(0xde1), address(0xde2)];
+    Grant[3] private _grants;
+    mapping(uint8 golem => mapping(uint8 delegator => Book)) private _books;
+    Law private _law;
+    uint256 private _now = NOW;
+
+    constructor() {
+        vm.warp(_now);
+        for (uint256 i = 0; i < KINDS; i++) {
+            if (i != 2) _tokens[i] = new SaidToken();
+        }
+        for (uint256 i = 0; i < 3; i++) {
+            _feeds[i] = new PriceAggregator("", 8, address(this));
+        }
+        _tokens[4].say(address(_tokens[0]), 2e18);
+        _answer(0, 1e8);
+        _answer(1, 2_500e8);
+        _answer(2, 40e8);
+        _law.tokens = bytes.concat(
+            token(address(_tokens[0]), address(_feeds[0]), 6),
+            token(address(_tokens[1]), address(_feeds[1]), 18),
+            token(address(0), address(_feeds[1]), 18),
+            token(address(_tokens[3]), address(_feeds[2]), 6)
+        );
+        _law.targets = bytes.concat(
+            target(address(_tokens[0]), Role.Token),
+            target(address(_tokens[1]), Role.Weth),
+            target(address(_tokens[4]), Role.Vault),
+            target(ROUTER_02, Role.SwapRouter02)
+        );
+        _golems[0] = REGISTRY.register("one", address(this));
+        _golems[1] = REGISTRY.register("two", address(this));
+        for (uint8 i = 0; i < 3; i++) {
+            _grants[i] = Grant(i % 2, 0, 1, 3_000, 2_000, 1_500, 100);
+        }
+        _units[0] = 10_000e6;
+        _hold(_units);
+    }
+
+    // What happens
+
+    /// @dev Part of one thing for another, at a loss or at a gain; sometimes for nothing.
+    function trade(uint8 which, uint8 from, uint8 to, uint8 part, uint16 loss, bool nests)
+        external
+    {
+        _trade(which, from % 5, to % 5, uint256(part) + 1, loss, nests);
+    }
+
+    /// @dev Most trades are small and fair, and buy or sell for cash.
+    function tradeFairly(uint8 which, uint8 what, uint8 part, uint8 loss, bool buys) external {
+        uint256 other = within(what, 1, 4);
+        (uint256 from, uint256 to) = buys ? (uint256(0), other) : (other, 0);
+        _trade(which, from, to, within(part, 1, 64), within(loss, 0, 120), false);
+    }
+
+    /// @dev As much as the bound lets through, or a micro-dollar more.
+    function buyGoldToTheBound(uint8 which, bool more) external {
+        vm.warp(_now);
+        Grant memory grant = _grants[which % 3];
+        uint256[5] memory next = _units;
+        (uint8 phase,,) = REGISTRY.vitalityOf(_golems[grant.golem]);
+        uint256 most = _worth(next) * (phase == 0 ? grant.thriving : grant.stable) / 10_000;
+        uint256 want = most * 1e8 / _answers[2];
+        if (more) want += 1;
+        if (want <= next[3]) return;
+        uint256 cost = _value(3, want, true) - _value(3, next[3], false);
+        cost = cost * 1e8 / _answers[0];
+        if (cost > next[0]) return;
+        next[0] -= cost;
+        next[3] = want;
+        _execute(which, next, _swap(), true, false);
+    }
+
+    /// @dev What is not measured moves whatever it likes.
+    function moveUnmeasured(uint8 which, uint8 from, uint8 part, uint8 to, bool nests) external {
+        uint256[5] memory next = _units;
+        uint256 amount = next[from % 5] * within(part, 0, 64) / 64;
+        next[from % 5] -= amount;
+        next[to % 5] += amount / 2;
+        _execute(which, next, _approval(), false, nests);
+    }
+
+    /// @dev By an owner or a stranger: in or out, without any Golem.
+    function moveByHand(uint8 which, uint64 amount, bool takes) external {
+        which = which % 5;
+        uint256 unit = which == 1 || which == 2 ? 1e14 : 1e6;
+        if (takes) _units[which] -= _units[which] * within(amount, 0, 64) / 64;
+        else _units[which] += within(amount, 0, 3_000) * unit;
+        _hold(_units);
+    }
+
+    function movePrice(uint8 which, uint16 percent) external {
+        vm.warp(_now);
+        which = which % 3;
+        uint256 next = _answers[which] * within(percent, 60, 160) / 100;
+        _answer(which, within(next, 1e6, 1e15));
+    }
+
+    function moveShares(uint16 percent) external {
+        uint256 rate = _tokens[4].assetsPerShare() * within(percent, 80, 130) / 100;
+        _tokens[4].say(address(_tokens[0]), within(rate, 1e15, 1e21));
+    }
+
+    function wait(uint32 time, bool refresh) external {
+        _now += time % 4 == 0 ? within(time, 0, 40 days) : within(time, 0, 1 days);
+        vm.warp(_now);
+        if (!refresh) return;
+        for (uint8 i = 0; i < 3; i++) {
+            _answer(i, _answers[i]);
+        }
+    }
+
+    function live(uint8 golem, uint8 phase, bool feeds) external {
+        vm.warp(_now);
+        bytes32 id = _golems[golem % 2];
+        (uint8 written,,) = REGISTRY.vitalityOf(id);
+        uint8 next = phase % 5;
+        if (feeds && written > next % 2 && written < 4) REGISTRY.feed(id, next % 2);
+        // The last one is for ever, and so it is rare.
+        else if (!feeds && next > written && (next < 4 || phase > 240)) REGISTRY.advance(id, next);
+        else REGISTRY.heartbeat(id, 0);
+    }
+
+    function grantAnew(uint8 which, Grant memory next, bool newer) external {
+        uint16[4] memory bounds = [uint16(1_000), 2_500, 5_000, 10_000];
+        uint16 epoch = _grants[which % 3].epoch;
+        if (newer && epoch < type(uint16).max) epoch++;
+        _grants[which % 3] = Grant(
+            next.golem % 2,
+            next.delegator % 2,
+            epoch,
+            bounds[next.thriving % 4],
+            bounds[next.stable % 4],
+            bounds[next.drawdown % 4] / 2,
+            uint16(within(next.loss, 0, 300))
+        );
+    }
+
+    // What it is judged by
+
+    /// @dev Whether the rule keeps for every Golem what the model keeps.
+    function booksAgree() external view returns (bool) {
+        for (uint8 golem = 0; golem < 2; golem++) {
+            for (uint8 delegator = 0; delegator < 2; delegator++) {
+                (uint256 mark, uint256 epoch) =
+                    RULE.highWaterMarkOf(address(this), _delegators[delegator], _golems[golem]);
+                Book memory book = _books[golem][delegator];
+                if (mark != book.mark || epoch != book.epoch) return false;
+            }
+        }
+        return true;
+    }
+
+    function attempt(uint8 which, uint256[5] calldata next, bytes calldata execution, bool nests)
+        external
+    {
+        Grant memory grant = _grants[which % 3];
+        bytes memory terms = _terms(grant);
+        address delegator = _delegators[grant.delegator];
+        RULE.beforeHook(terms, "", SINGLE_DEFAULT, execution, 0, delegator, address(0));
+        if (nests) this.nest(terms, execution, delegator);
+        _hold(next);
+        RULE.afterHook(terms, "", SINGLE_DEFAULT, execution, 0, delegator, address(0));
+    }
+
+    function nest(bytes calldata terms, bytes calldata execution, address delegator) external {
+        try RULE.beforeHook(terms, "", SINGLE_DEFAULT, execution, 0, delegator, address(0)) {
+            broken = "one began within another";
+        } catch {}
+    }
+
+    function _trade(uint8 which, uint256 from, uint256 to, uint256 part, uint256 loss, bool nests)
+        private
+    {
+        uint256[5] memory next = _units;
+        uint256 amount = next[from] * part / 256;
+        uint256 value = _value(from, amount, false) * (10_100 - within(loss, 0, 10_100)) / 10_000;
+        next[from] -= amount;
+        next[to] += _unitsFor(to, value);
+        _execute(which, next, _swap(), true, nests);
+    }
+
+    function _execute(
+        uint8 which,
+        uint256[5] memory next,
+        bytes memory execution,
+        bool measured,
+        bool nests
+    ) private {
+        vm.warp(_now);
+        Grant memory grant = _grants[which % 3];
+        Book memory book = _books[grant.golem][grant.delegator];
+        bool allowed = grant.epoch >= book.epoch;
+        if (grant.epoch > book.epoch) book = Book(0, grant.epoch);
+        if (allowed && measured) (allowed, book.mark) = _model(grant, book.mark, next);
+
+        try this.attempt(which, next, execution, nests) {
+            if (!allowed) broken = "allowed what the model refuses";
+            _units = next;
+            _books[grant.golem][grant.delegator] = book;
+            accepted++;
+        } catch {
+            if (allowed) broken = "refused what the model allows";
+            _hold(_units);
+            refused++;
+        }
+    }
+
+    function _model(Grant memory grant, uint256 mark, uint256[5] memory next)
+        private
+        view
+        returns (bool, uint256)
+    {
+        if (!_priced(next)) return (false, mark);
+        uint256 was = _worth(_units);
+        uint256 worth = _worth(next);
+        if (was > mark) mark = was;
+        if (worth > mark) mark = worth;
+        bool below = worth * 10_000 < mark * (10_000 - grant.drawdown);
+        if (below && _loses(next, grant.loss)) return (false, mark);
+        if (next[1] + next[2] > _units[1] + _units[2]) {
+            uint256 value = _value(1, next[1], true) + _value(2, next[2], true);
+            if (below || !_fits(grant, value, worth)) return (false, mark);
+        }
+        for (uint256 i = 3; i < KINDS; i++) {
+            if (next[i] <= _units[i]) continue;
+            if (below || !_fits(grant, _value(i, next[i], true), worth)) return (false, mark);
+        }
+        return (true, mark);
+    }
+
+    function _fits(Grant memory grant, uint256 value, uint256 worth) private view returns (bool) {
+        (uint8 phase,, uint40 updatedAt) = REGISTRY.vitalityOf(_golems[grant.golem]);
+        if (phase >= 2 || _now - updatedAt > STALENESS) return false;
+        return value * 10_000 <= worth * (phase == 0 ? grant.thriving : grant.stable);
+    }
+
+    function _loses(uint256[5] memory next, uint256 bps) private view returns (bool) {
+        uint256 gave = 0;
+        uint256 got = 0;
+        for (uint256 i = 0; i < KINDS; i++) {
+            if (next[i] < _units[i]) gave += _value(i, _units[i] - next[i], true);
+            else got += _value(i, next[i] - _units[i], false);
+        }
+        return got * 10_000 < gave * (10_000 - bps);
+    }
+
+    /// @dev Whether everything that is, or was, held has a price that counts.
+    function _priced(uint256[5] memory next) private view returns (bool) {
+        for (uint256 i = 0; i < KINDS; i++) {
+            bool holds = next[i] != 0 || _units[i] != 0;
+            if (holds && _now - _answeredAt[_feedOf(i)] > MAX_AGE) return false;
+        }
+        return true;
+    }
+
+    function _worth(uint256[5] memory units) private view returns (uint256 sum) {
+        for (uint256 i = 0; i < KINDS; i++) {
+            sum += _value(i, units[i], false);
+        }
+    }
+
+    function _value(uint256 kind, uint256 units, bool up) private view returns (uint256) {
+        if (kind == 4) units = units * _tokens[4].assetsPerShare() / 1e18;
+        uint256 one = kind == 1 || kind == 2 ? 1e20 : 1e8;
+        uint256 product = units * _answers[_feedOf(kind)];
+        return up ? (product + one - 1) / one : product / one;
+    }
+
+    function _unitsFor(uint256 kind, uint256 value) private view returns (uint256 units) {
+        units = value * (kind == 1 || kind == 2 ? 1e20 : 1e8) / _answers[_feedOf(kind)];
+        if (kind == 4) units = units * 1e18 / _tokens[4].assetsPerShare();
+    }
+
+    function _feedOf(uint256 kind) private pure returns (uint256) {
+        return kind == 1 || kind == 2 ? 1 : kind == 3 ? 2 : 0;
+    }
+
+    // How it is done
+
+    function _hold(uint256[5] memory units) private {
+        for (uint256 i = 0; i < KINDS; i++) {
+            if (i == 2) vm.deal(ACCOUNT, units[i]);
+            else _tokens[i].hold(ACCOUNT, units[i]);
+        }
+    }
+
+    function _answer(uint8 which, uint256 answer) private {
+        // Answers are far below 2^255.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        _feeds[which].set(int256(answer));
+        (_answers[which], _answeredAt[which]) = (answer, _now);
+    }
+
+    function _terms(Grant memory grant) private view returns (bytes memory) {
+        return bytes.concat(
+            abi.encodePacked(_golems[grant.golem], ACCOUNT, STALENESS, grant.epoch),
+            abi.encodePacked(grant.thriving, grant.stable, grant.drawdown),
+            abi.encodePacked(address(REGISTRY), address(_tokens[0]), grant.loss),
+            listing(_law)
+        );
+    }
+
+    function _swap() private pure returns (bytes memory) {
+        return single(ROUTER_02, sellUsdc(1, 0, ACCOUNT));
+    }
+
+    function _approval() private view returns (bytes memory) {
+        return single(address(_tokens[0]), abi.encodeCall(IToken.approve, (ROUTER_02, 1)));
+    }
+}
+
+contract HoldingsInvariantTest is TestBase {
+    struct Selectors {
+        address addr;
+        bytes4[] selectors;
+    }
+
+    HoldingsLife private _life;
+
+    function setUp() public {
+        _life = new HoldingsLife();
+    }
+
+    /// @dev Asked by forge: whom to call.
+    function targetContracts() public view returns (address[] memory targets) {
+        targets = new address[](1);
+        targets[0] = address(_life);
+    }
+
+    /// @dev Asked by forge: what to call.
+    function targetSelectors() public view returns (Selectors[] memory targets) {
+        targets = new Selectors[](1);
+        targets[0].addr = address(_life);
+        targets[0].selectors = new bytes4[](10);
+        targets[0].selectors[0] = HoldingsLife.trade.selector;
+        targets[0].selectors[1] = HoldingsLife.tradeFairly.selector;
+        targets[0].selectors[2] = HoldingsLife.buyGoldToTheBound.selector;
+        targets[0].selectors[3] = HoldingsLife.moveUnmeasured.selector;
+        targets[0].selectors[4] = HoldingsLife.moveByHand.selector;
+        targets[0].selectors[5] = HoldingsLife.movePrice.selector;
+        targets[0].selectors[6] = HoldingsLife.moveShares.selector;
+        targets[0].selectors[7] = HoldingsLife.wait.selector;
+        targets[0].selectors[8] = HoldingsLife.live.selector;
+        targets[0].selectors[9] = HoldingsLife.grantAnew.selector;
+    }
+
+    /// @dev ATK-27, ATK-28, ATK-31.
+    /// forge-config: default.invariant.runs = 96
+    /// forge-config: default.invariant.depth = 96
+    function invariant_every_verdict_and_every_mark_is_the_models() public view {
+        vm.assertEq(_life.broken(), "", "broken promise");
+        vm.assertTrue(_life.booksAgree(), "books");
+    }
+
+    /// @dev A walk that only ever gets one answer would prove nothing.
+    function test_the_walk_is_accepted_and_refused() public {
+        _life.tradeFairly(0, 3, 32, 0, true);
+        vm.assertEq(_life.accepted(), 1, "an eighth for gold");
+        _life.buyGoldToTheBound(0, true);
+        vm.assertEq(_life.refused(), 1, "more than the bound");
+        _life.buyGoldToTheBound(0, false);
+        vm.assertEq(_life.accepted(), 2, "the bound");
+        _life.moveByHand(0, 40, true);
+        _life.tradeFairly(0, 1, 1, 0, true);
+        vm.assertEq(_life.refused(), 2, "below the mark");
+        _life.trade(0, 3, 0, 255, 0, true);
+        vm.assertEq(_life.accepted(), 3, "closed");
+        vm.assertEq(_life.broken(), "", "as the model says");
+    }
+}
