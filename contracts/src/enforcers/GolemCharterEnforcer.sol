@@ -38,6 +38,8 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
     /// @dev What one execution adds up to.
     struct Judgement {
         Phase phase;
+        /// @dev In Terminal: all that may be bought.
+        address settlementAsset;
         uint256 spend;
         uint256 topUp;
         uint256[] answers;
@@ -49,6 +51,8 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         uint256 spend;
         /// @dev {SpendWindow} of gas money, in gwei.
         uint256 gas;
+        /// @dev In Terminal: epoch, and what the Golem converts to under it in the lower 160 bits.
+        uint256 settlement;
         /// @dev {VaultNav}'s checkpoints of each vault that was named.
         mapping(address vault => uint256 word) nav;
     }
@@ -91,11 +95,14 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         Judgement memory judgement;
         judgement.phase = _requireLife(charter);
         judgement.answers = listing.noAnswers();
+        Account storage account = _accounts[msg.sender][delegator][charter.golemId];
+        if (judgement.phase == Phase.Terminal) {
+            judgement.settlementAsset = _settlementAsset(charter, account);
+        }
         Action[] memory actions = Executions.actions(listing, mode, execution);
         for (uint256 i = 0; i < actions.length; i++) {
             _judge(charter, listing, actions[i], judgement);
         }
-        Account storage account = _accounts[msg.sender][delegator][charter.golemId];
         if (judgement.spend != 0) _countNav(charter, listing, account, judgement);
         _countSpend(charter, account, judgement);
     }
@@ -147,6 +154,21 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         GolemLife.requireGeneration(owner, charter.generation, generation);
         GolemLife.requireAwake(word, golemId);
         return Phase(word.effectivePhase(block.timestamp, charter.staleness));
+    }
+
+    /// @dev What the first redemption of a dying Golem named, for as long as its grant is the newest: two
+    ///      grants that named two assets would convert in circles.
+    function _settlementAsset(Charter memory charter, Account storage account)
+        private
+        returns (address asset)
+    {
+        asset = charter.settlementAsset;
+        uint256 fixedWord = uint256(charter.epoch) << 160 | uint160(asset);
+        uint256 word = account.settlement;
+        if (word == 0 || word >> 160 != charter.epoch) account.settlement = fixedWord;
+        // Cuts the epoch off.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        else asset = address(uint160(word));
     }
 
     // What and for whom
@@ -250,7 +272,7 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
             judgement.spend += worth.out;
         } else if (action.class == Class.Swap) {
             // Settlement is exempt from caps, and so it goes one way only (SPEC D18).
-            address asset = charter.settlementAsset;
+            address asset = judgement.settlementAsset;
             // A vault's share could be redeemed and bought again.
             bool circle = action.tokenOut == asset || listing.role(asset) == Role.Vault;
             if (action.tokenIn != asset || circle) {
@@ -264,8 +286,9 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         view
     {
         uint256 ceiling = uint256(charter.gasCeiling) * 1 gwei;
-        judgement.topUp += action.amountOut;
-        uint256 balance = action.recipient.balance + judgement.topUp;
+        // {Executions} lets one payment through.
+        judgement.topUp = action.amountOut;
+        uint256 balance = action.recipient.balance + action.amountOut;
         if (balance > ceiling) revert GolemCharter_GasCeiling(balance, ceiling);
     }
 

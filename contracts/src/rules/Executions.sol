@@ -17,14 +17,17 @@ library Executions {
     /// @notice A batch without calls, or not in its canonical encoding.
     error Executions_Batch(uint256 count);
 
-    /// @notice Liquidity or a deposit behind a call that could move its price.
+    /// @notice Liquidity or a deposit behind a call that could move its price, or a second deposit or
+    ///         payment of gas money.
     error Executions_Order(Class class);
 
     uint256 private constant WORD = 32;
     /// @dev Measured by a price that is looked at beforehand, and executed without a minimum.
     uint256 private constant PRICED_BEFORE = (1 << uint256(Class.AddLiquidity))
         | (1 << uint256(Class.RemoveLiquidity)) | (1 << uint256(Class.Deposit));
-    uint256 private constant DEPOSIT = 1 << uint256(Class.Deposit);
+    /// @dev Not twice. A deposit makes shares dearer by what it rounds away, which the next one would pay;
+    ///      a key with code can act between two payments, which are measured against one balance.
+    uint256 private constant ONCE = (1 << uint256(Class.Deposit)) | (1 << uint256(Class.GasTopUp));
     /// @dev Changes a price, or may run code that the owner did not list and that could: tokens on a swap's
     ///      path, tokens of a position that somebody gave the account, the agent key's own code
     ///      (EIP-7702), what a lifecycle contract calls. A withdrawal can leave few shares in a vault.
@@ -45,8 +48,7 @@ library Executions {
         for (uint256 i = 0; i < found.length; i++) {
             uint256 bit = 1 << uint256(found[i].class);
             bool late = bit & PRICED_BEFORE != 0 && seen & MOVES_PRICES != 0;
-            // A deposit makes shares dearer by what it rounds away, which the next one would pay.
-            if (late || bit & seen & DEPOSIT != 0) revert Executions_Order(found[i].class);
+            if (late || bit & seen & ONCE != 0) revert Executions_Order(found[i].class);
             seen |= bit;
         }
     }

@@ -48,19 +48,19 @@ library Listing {
     function role(bytes calldata listing, address target) internal pure returns (Role) {
         uint256 tokens = tokenCount(listing);
         uint256 targets = targetCount(listing);
-        // At most 255 entries of each kind: too small to overflow, and slices are checked.
+        // At most 255 entries of each kind: too small to overflow.
         unchecked {
             // Routers, which are called most, are no tokens.
             uint256 end = HEADER + tokens * TOKEN;
             for (uint256 i = 0; i < targets; i++) {
                 end += TARGET;
                 // An entry stands in the lower part of its word, behind bytes of its neighbours.
-                uint256 entry = abi.decode(listing[end - 32:end], (uint256));
+                uint256 entry = _word(listing, end - 32);
                 if (uint160(entry >> 8) == uint160(target)) return _role(target, uint8(entry));
             }
             uint256 at = HEADER;
             for (uint256 i = 0; i < tokens; i++) {
-                uint256 entry = abi.decode(listing[at:at + 32], (uint256));
+                uint256 entry = _word(listing, at);
                 if (entry >> 96 == uint160(target)) return _role(target, uint8(entry >> 88));
                 at += TOKEN;
             }
@@ -112,6 +112,15 @@ library Listing {
         }
     }
 
+    /// @dev 32 bytes from `at` on. Not checked, for every token costs it twice or more: {requireWhole} has
+    ///      seen that all entries are there. The first of an empty listing reads six bytes of what follows,
+    ///      and uses none of them.
+    function _word(bytes calldata listing, uint256 at) private pure returns (uint256 word) {
+        assembly ("memory-safe") {
+            word := calldataload(add(listing.offset, at))
+        }
+    }
+
     function _role(address target, uint256 found) private pure returns (Role) {
         if (found > uint256(type(Role).max)) revert Listing_Role(target, found);
         return Role(found);
@@ -123,12 +132,12 @@ library Listing {
         returns (PricedToken memory priced, uint256 index)
     {
         uint256 count = tokenCount(listing);
-        // At most 255 tokens of 47 bytes: too small to overflow, and slices are checked.
+        // At most 255 tokens of 47 bytes: too small to overflow.
         unchecked {
             for (uint256 at = HEADER; index < count; index++) {
-                if (abi.decode(listing[at:at + 32], (uint256)) >> 96 == uint160(token)) {
+                if (_word(listing, at) >> 96 == uint160(token)) {
                     // The last 32 bytes of an entry: the end of the token, its role, and all the rest.
-                    uint256 word = abi.decode(listing[at + TOKEN - 32:at + TOKEN], (uint256));
+                    uint256 word = _word(listing, at + TOKEN - 32);
                     priced.token = token;
                     priced.feed = address(uint160(word >> 48));
                     priced.tokenDecimals = uint8(word >> 40);
@@ -147,7 +156,7 @@ library Listing {
         uint256 last = answers.length - 1;
         if (answers[last] != 0) return;
         answers[last] = 1;
-        uint256 word = abi.decode(listing[:32], (uint256));
+        uint256 word = _word(listing, 0);
         address feed = address(uint160(word >> 96));
         if (feed == address(0)) return;
         Valuation.requireSequencer(feed, uint32(word >> 64), block.timestamp);

@@ -9,6 +9,7 @@ import {ISwapRouter02, IUniswapV3Pool} from "../../src/interfaces/IUniswapV3.sol
 import {SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
 import {GolemLife} from "../../src/rules/GolemLife.sol";
 import {MaxSlippage} from "../../src/rules/MaxSlippage.sol";
+import {SpendWindow} from "../../src/rules/SpendWindow.sol";
 import {Valuation} from "../../src/rules/Valuation.sol";
 import {CharterCalls} from "../CharterCalls.sol";
 
@@ -20,7 +21,7 @@ contract GolemCharterSettlementTest is CharterCalls {
         refuses(_settlementAsset(address(USDC), address(WETH)), ROUTER_02, swap(1e6));
         accepts(ROUTER_02, sellWeth(0.04e18, 99e6, account));
 
-        law.settlementAsset = address(WETH);
+        (law.settlementAsset, law.epoch) = (address(WETH), 2);
         refuses(
             _settlementAsset(address(WETH), address(USDC)),
             ROUTER_02,
@@ -84,6 +85,44 @@ contract GolemCharterSettlementTest is CharterCalls {
 
         vm.assertEq(USDC.balanceOf(account), 10_000e6, "nothing lost");
         vm.assertEq(refused, 50, "every round refused");
+    }
+
+    /// @dev ATK-23, D17: two grants of one Golem, alive together, that name two assets. The first that a dying
+    ///      Golem acts under counts for both, and a newer grant begins anew.
+    function test_two_grants_do_not_settle_in_circles() public {
+        vm.prank(agent.account);
+        registry.updateVitality(law.golemId, 4, 0);
+        bytes memory toDollars = sellWeth(0.04e18, 99e6, account);
+        accepts(address(USDC), transfer(law.beneficiary, 1));
+        accepts(ROUTER_02, toDollars);
+
+        bytes memory dollarsOnly = _settlementAsset(address(USDC), address(WETH));
+        law.settlementAsset = address(WETH);
+        refuses(dollarsOnly, ROUTER_02, swap(1e6));
+        accepts(ROUTER_02, toDollars);
+
+        law.epoch = 2;
+        accepts(ROUTER_02, swap(1e6));
+        refuses(_settlementAsset(address(WETH), address(USDC)), ROUTER_02, toDollars);
+        (law.settlementAsset, law.epoch) = (address(USDC), 1);
+        refuses(
+            abi.encodeWithSelector(SpendWindow.SpendWindow_StaleEpoch.selector, 1, 2),
+            ROUTER_02,
+            toDollars
+        );
+    }
+
+    /// @dev Shares could be redeemed and bought again, beyond every cap.
+    function test_a_vaults_shares_are_no_settlement_asset() public {
+        law.settlementAsset = vault;
+        law.tokens = bytes.concat(law.tokens, token(vault, usdcUsd, 12));
+        advanceTo(4);
+        bytes memory shares = abi.encodeCall(
+            ISwapRouter02.exactInputSingle,
+            (ISwapRouter02.ExactInputSingleParams(address(USDC), vault, FEE, account, 1e6, 1e12, 0))
+        );
+
+        refuses(_settlementAsset(address(USDC), vault), ROUTER_02, shares);
     }
 
     function test_without_a_settlement_asset_nothing_is_converted() public {

@@ -5,7 +5,8 @@ import {Delegation, Execution} from "../../src/interfaces/IDelegationManager.sol
 import {IGolemCharterEnforcer} from "../../src/interfaces/IGolemCharterEnforcer.sol";
 import {IVault} from "../../src/interfaces/ITokens.sol";
 import {SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
-import {Actions, Role} from "../../src/rules/Actions.sol";
+import {Actions, Class, Role} from "../../src/rules/Actions.sol";
+import {Executions} from "../../src/rules/Executions.sol";
 import {SpendWindow} from "../../src/rules/SpendWindow.sol";
 import {CharterCalls} from "../CharterCalls.sol";
 import {Puppet} from "../Puppet.sol";
@@ -253,21 +254,38 @@ contract GolemCharterGasTest is CharterCalls {
         accepts(SINGLE_DEFAULT, paid(agent.account, DAILY_WEI, ""));
     }
 
-    function test_several_payments_of_a_batch_count_as_a_sum() public {
-        uint256 half = DAILY_WEI / 2;
+    function test_gas_money_is_paid_once_in_an_execution() public {
+        bytes memory twice =
+            abi.encodeWithSelector(Executions.Executions_Order.selector, Class.GasTopUp);
 
-        refuses(
-            _overDaily(0, DAILY + 1), list(pay(agent.account, half), pay(agent.account, half + 1))
-        );
-        accepts(list(pay(agent.account, half), pay(agent.account, half)));
-        vm.assertEq(agent.account.balance, DAILY_WEI, "paid");
+        refuses(twice, list(pay(agent.account, 1), pay(agent.account, 1)));
+        refuses(twice, list(pay(agent.account, 1), pay(agent.account, 0)));
+        accepts(list(pay(agent.account, 1), call(ROUTER_02, swap(1e6))));
+        vm.assertEq(agent.account.balance, 1, "paid");
     }
 
-    function test_several_payments_of_a_batch_meet_one_ceiling() public {
-        vm.deal(agent.account, CEILING - 1_000);
+    /// @dev ATK-28: a key with code redeems between two payments that are measured against one balance.
+    function test_the_ceiling_holds_for_a_key_with_code() public {
+        (law.gasCeiling, law.gasDailyCap) = (10_000_000, 1_000_000_000);
+        vm.etch(agent.account, address(new Puppet()).code);
+        Delegation memory leaf = grant(home(), law);
+        bytes memory half = paid(agent.account, 0.005 ether, "");
+        Execution memory nested = redemption(leaf, SINGLE_DEFAULT, half);
+        Puppet(payable(agent.account)).plan(list(nested));
 
-        refuses(_ceiling(CEILING + 1), list(pay(agent.account, 1_000), pay(agent.account, 1)));
-        accepts(list(pay(agent.account, 999), pay(agent.account, 1)));
+        redeem(agent.account, leaf, SINGLE_DEFAULT, half);
+        vm.assertEq(agent.account.balance, 0.01 ether, "to the ceiling");
+        refuses(
+            abi.encodeWithSelector(
+                IGolemCharterEnforcer.GolemCharter_GasCeiling.selector, 0.01 ether + 1, 0.01 ether
+            ),
+            SINGLE_DEFAULT,
+            paid(agent.account, 1, "")
+        );
+        Execution[] memory both =
+            list(pay(agent.account, 0.005 ether), pay(agent.account, 0.005 ether));
+        vm.deal(agent.account, 0);
+        refuses(abi.encodeWithSelector(Executions.Executions_Order.selector, Class.GasTopUp), both);
     }
 
     function test_gas_money_goes_to_the_agents_key_only() public {

@@ -119,6 +119,9 @@ contract ExecutionsTest is TestBase {
     function _late(Execution[] memory calls) private view returns (Class) {
         for (uint256 i = 0; i < calls.length; i++) {
             Class later = _single(calls[i])[0].class;
+            for (uint256 j = 0; j < i && later == Class.GasTopUp; j++) {
+                if (_single(calls[j])[0].class == Class.GasTopUp) return later;
+            }
             if (
                 later != Class.AddLiquidity && later != Class.RemoveLiquidity
                     && later != Class.Deposit
@@ -142,9 +145,11 @@ contract ExecutionsTest is TestBase {
                 // Swap, multicall of swaps, settlement, gas money before removal and deposit.
                 bool refused = (first == 2 || first == 3 || first == 6 || first == 7)
                     && (second == 4 || second == 5);
-                // And one deposit only.
-                if (first == 5 && second == 5) refused = true;
-                Class late = second == 4 ? Class.RemoveLiquidity : Class.Deposit;
+                // And one deposit, and one payment of gas money only.
+                if (first == second && (first == 5 || first == 7)) refused = true;
+                Class late = second == 4
+                    ? Class.RemoveLiquidity
+                    : second == 5 ? Class.Deposit : Class.GasTopUp;
                 if (refused) {
                     vm.expectRevert(
                         abi.encodeWithSelector(Executions.Executions_Order.selector, late)
