@@ -397,7 +397,7 @@ contract GolemAttestationsTest is DevchainTest {
         _answers(abi.encode(bytes32(uint256(1))), false, false, false);
         _answers(abi.encode(bytes4(0xffffffff)), false, false, false);
         _answers(abi.encode(MAGIC | bytes32(uint256(1))), false, false, false);
-        _answers(abi.encodePacked(bytes4(MAGIC)), false, false, false);
+        _answers(hex"1626ba7e", false, false, false);
         _answers(abi.encode(MAGIC, MAGIC), false, false, false);
         _answers("", false, false, false);
         _answers(abi.encode(MAGIC), true, false, false);

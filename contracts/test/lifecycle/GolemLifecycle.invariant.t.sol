@@ -79,9 +79,9 @@ contract LifecycleWalk is TestBase {
         }
         vm.assertEq(LIFECYCLE.replicantsOf(account, golemId), count, "children");
         vm.assertEq(LIFECYCLE.manifestOf(account, golemId), manifest, "manifest");
-        for (uint256 i = 0; i < 6; i++) {
-            address child = address(uint160(i));
-            bytes32 hash = bytes32(i);
+        for (uint160 i = 0; i < 6; i++) {
+            address child = address(i);
+            bytes32 hash = bytes32(uint256(i));
             vm.assertEq(
                 LIFECYCLE.delegationOf(account, golemId, child),
                 child == address(0) ? bytes32(0) : _find(account, golemId, child, 0).hash,

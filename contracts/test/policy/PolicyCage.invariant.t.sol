@@ -13,7 +13,7 @@ contract PolicyWalk is TestBase {
     uint256 public refusals;
 
     address[2] private _owners;
-    bytes32[2] private _salts = [bytes32("one"), bytes32("two")];
+    bytes32[2] private _salts = [keccak256("one"), keccak256("two")];
     mapping(bytes32 golemId => bytes[] encoded) private _published;
     uint256 private _clock = 1_767_225_600;
 
@@ -68,8 +68,8 @@ contract PolicyWalk is TestBase {
         policy.spendPerSession = policy.spendPerTransaction + policy.spendPerSession % 1e12;
         policy.spendPerDay = policy.spendPerTransaction + policy.spendPerDay % 1e12;
         policy.assets = new address[](kind % 33);
-        for (uint256 i = 0; i < policy.assets.length; i++) {
-            policy.assets[i] = address(uint160(i * i));
+        for (uint160 i = 0; i < policy.assets.length; i++) {
+            policy.assets[i] = address(i * i);
         }
         if (kind % 8 < 6) return;
         uint256 fault = kind / 8 % 5;

@@ -359,8 +359,8 @@ contract PolicyCageTest is TestBase {
 
     function _assets(uint256 count) private pure returns (address[] memory assets) {
         assets = new address[](count);
-        for (uint256 i = 0; i < count; i++) {
-            assets[i] = address(uint160(0xa55e7000 + i * 16));
+        for (uint160 i = 0; i < count; i++) {
+            assets[i] = address(0xa55e7000 + i * 16);
         }
     }
 
