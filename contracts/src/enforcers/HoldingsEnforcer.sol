@@ -111,8 +111,6 @@ contract HoldingsEnforcer is CaveatEnforcer {
         address delegator
     ) private {
         (HoldingsBound memory bound, bytes calldata listing) = getTermsInfo(terms);
-        // A stale grant is refused before anything is executed.
-        Holdings.begun(_words[msg.sender][delegator][bound.golemId], bound.epoch);
         bytes32 slot = _slot(delegator, bound.golemId);
         if (slot.asUint256().tload() != NOT_BEGUN) revert HoldingsEnforcer_Nested(bound.golemId);
         if (!Holdings.measures(Executions.actions(listing, mode, execution))) {
