@@ -105,7 +105,7 @@ contract ReplicantBudgetEnforcerTest is PricedEnforcerTest {
 
     function test_other_classes_do_not_count() public {
         uint256 id = position();
-        law.tokens = "";
+        unprice();
         for (uint8 class = 0; class <= uint8(type(Class).max); class++) {
             if (isUnmeasured(Class(class))) {
                 hook(terms(), SINGLE_DEFAULT, packed(callOf(Class(class), id)));

@@ -814,7 +814,7 @@ contract Agreeing {
 
 /// @notice What viem signs, and what a Rust twin reads: `node testdata/vectors/attestation.mjs`.
 contract AttestationVectorsTest is TestBase {
-    struct Held {
+    struct HeldAttestation {
         string name;
         uint64 chainId;
         address verifyingContract;
@@ -852,12 +852,13 @@ contract AttestationVectorsTest is TestBase {
     }
 
     function test_every_held_vector_holds_by_the_same_hashes() public {
-        string memory kind = string.concat("Held(", FIELDS, ")", ATTESTATION);
-        Held[] memory vectors = abi.decode(vm.parseJsonTypeArray(_json, "$.held", kind), (Held[]));
+        string memory kind = string.concat("HeldAttestation(", FIELDS, ")", ATTESTATION);
+        HeldAttestation[] memory vectors =
+            abi.decode(vm.parseJsonTypeArray(_json, "$.held", kind), (HeldAttestation[]));
         vm.assertTrue(vectors.length >= 30, "vectors read");
 
         for (uint256 i = 0; i < vectors.length; i++) {
-            Held memory v = vectors[i];
+            HeldAttestation memory v = vectors[i];
             GolemAttestations at = _stage(v.chainId, v.nowAt, v.verifyingContract, v.attestation);
 
             vm.assertEq(at.structHashOf(v.attestation), v.structHash, v.name);
