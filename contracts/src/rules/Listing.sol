@@ -46,23 +46,20 @@ library Listing {
 
     /// @notice What the owner said the target is; none for one he did not name.
     function role(bytes calldata listing, address target) internal pure returns (Role) {
-        uint256 tokens = tokenCount(listing);
-        uint256 targets = targetCount(listing);
         // At most 255 entries of each kind: too small to overflow.
         unchecked {
+            uint256 tokens = HEADER + tokenCount(listing) * TOKEN;
+            uint256 end = tokens + targetCount(listing) * TARGET;
             // Routers, which are called most, are no tokens.
-            uint256 end = HEADER + tokens * TOKEN;
-            for (uint256 i = 0; i < targets; i++) {
-                end += TARGET;
+            for (uint256 next = tokens; next != end;) {
+                next += TARGET;
                 // An entry stands in the lower part of its word, behind bytes of its neighbours.
-                uint256 entry = _word(listing, end - 32);
+                uint256 entry = _word(listing, next - 32);
                 if (uint160(entry >> 8) == uint160(target)) return _role(target, uint8(entry));
             }
-            uint256 at = HEADER;
-            for (uint256 i = 0; i < tokens; i++) {
+            for (uint256 at = HEADER; at != tokens; at += TOKEN) {
                 uint256 entry = _word(listing, at);
                 if (entry >> 96 == uint160(target)) return _role(target, uint8(entry >> 88));
-                at += TOKEN;
             }
         }
         return Role.None;
@@ -131,24 +128,36 @@ library Listing {
         pure
         returns (PricedToken memory priced, uint256 index)
     {
-        uint256 count = tokenCount(listing);
         // At most 255 tokens of 47 bytes: too small to overflow.
         unchecked {
-            for (uint256 at = HEADER; index < count; index++) {
-                if (_word(listing, at) >> 96 == uint160(token)) {
-                    // The last 32 bytes of an entry: the end of the token, its role, and all the rest.
-                    uint256 word = _word(listing, at + TOKEN - 32);
-                    priced.token = token;
-                    priced.feed = address(uint160(word >> 48));
-                    priced.tokenDecimals = uint8(word >> 40);
-                    priced.feedDecimals = uint8(word >> 32);
-                    priced.maxAge = uint32(word);
-                    return (priced, index);
-                }
-                at += TOKEN;
+            uint256 end = HEADER + tokenCount(listing) * TOKEN;
+            uint256 at = _search(listing, token, end);
+            if (at == end) revert Listing_UnknownToken(token);
+            // The last 32 bytes of an entry: the end of the token, its role, and all the rest.
+            uint256 word = _word(listing, at + TOKEN - 32);
+            priced.token = token;
+            priced.feed = address(uint160(word >> 48));
+            priced.tokenDecimals = uint8(word >> 40);
+            priced.feedDecimals = uint8(word >> 32);
+            priced.maxAge = uint32(word);
+            index = (at - HEADER) / TOKEN;
+        }
+    }
+
+    /// @dev Where the token's entry begins, or `end`. Every redemption searches three times, and each token
+    ///      more is passed by every search: one jump for each instead of two.
+    function _search(bytes calldata listing, address token, uint256 end)
+        private
+        pure
+        returns (uint256 at)
+    {
+        assembly ("memory-safe") {
+            at := HEADER
+            // Zero where the token is found, and where there are no more.
+            for {} mul(xor(shr(96, calldataload(add(listing.offset, at))), token), lt(at, end)) {} {
+                at := add(at, TOKEN)
             }
         }
-        revert Listing_UnknownToken(token);
     }
 
     /// @dev No price of a rollup counts while its sequencer is away: one look covers them all.

@@ -36,13 +36,23 @@ macro_rules! contracts {
 }
 
 contracts! {
+    CadenceEnforcer, "../../contracts/artifacts/CadenceEnforcer.json", cadence_enforcer;
     DailySpendLimitEnforcer, "../../contracts/artifacts/DailySpendLimitEnforcer.json", daily_spend_limit_enforcer;
     DreamModeEnforcer, "../../contracts/artifacts/DreamModeEnforcer.json", dream_mode_enforcer;
+    EmotionalStateEnforcer, "../../contracts/artifacts/EmotionalStateEnforcer.json", emotional_state_enforcer;
+    GolemAttestations, "../../contracts/artifacts/GolemAttestations.json", golem_attestations;
     GolemCharterEnforcer, "../../contracts/artifacts/GolemCharterEnforcer.json", golem_charter_enforcer;
+    GolemLifecycle, "../../contracts/artifacts/GolemLifecycle.json", golem_lifecycle;
     GolemPhaseEnforcer, "../../contracts/artifacts/GolemPhaseEnforcer.json", golem_phase_enforcer;
     GolemRegistry, "../../contracts/artifacts/GolemRegistry.json", golem_registry;
+    HoldingsEnforcer, "../../contracts/artifacts/HoldingsEnforcer.json", holdings_enforcer;
+    KnowledgeMarket, "../../contracts/artifacts/KnowledgeMarket.json", knowledge_market;
+    KnowledgeRoyaltyEnforcer, "../../contracts/artifacts/KnowledgeRoyaltyEnforcer.json", knowledge_royalty_enforcer;
     MaxSlippageEnforcer, "../../contracts/artifacts/MaxSlippageEnforcer.json", max_slippage_enforcer;
     MortalityTimeWindowEnforcer, "../../contracts/artifacts/MortalityTimeWindowEnforcer.json", mortality_time_window_enforcer;
+    PolicyCage, "../../contracts/artifacts/PolicyCage.json", policy_cage;
+    ReplicantBudgetEnforcer, "../../contracts/artifacts/ReplicantBudgetEnforcer.json", replicant_budget_enforcer;
+    ThresholdEnforcer, "../../contracts/artifacts/ThresholdEnforcer.json", threshold_enforcer;
     VaultNAVEnforcer, "../../contracts/artifacts/VaultNAVEnforcer.json", vault_nav_enforcer;
 }
 

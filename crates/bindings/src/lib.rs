@@ -7,10 +7,15 @@ pub mod enforcers;
 pub mod framework;
 
 pub use bardo::{
-    DailySpendLimitEnforcer, Deployable, DreamModeEnforcer, GolemCharterEnforcer,
-    GolemPhaseEnforcer, GolemRegistry, MaxSlippageEnforcer, MortalityTimeWindowEnforcer,
-    VaultNAVEnforcer, create2_address, daily_spend_limit_enforcer, deployables, deterministic_call,
-    dream_mode_enforcer, golem_charter_enforcer, golem_phase_enforcer, golem_registry,
-    max_slippage_enforcer, mortality_time_window_enforcer, vault_nav_enforcer,
+    CadenceEnforcer, DailySpendLimitEnforcer, Deployable, DreamModeEnforcer,
+    EmotionalStateEnforcer, GolemAttestations, GolemCharterEnforcer, GolemLifecycle,
+    GolemPhaseEnforcer, GolemRegistry, HoldingsEnforcer, KnowledgeMarket, KnowledgeRoyaltyEnforcer,
+    MaxSlippageEnforcer, MortalityTimeWindowEnforcer, PolicyCage, ReplicantBudgetEnforcer,
+    ThresholdEnforcer, VaultNAVEnforcer, cadence_enforcer, create2_address,
+    daily_spend_limit_enforcer, deployables, deterministic_call, dream_mode_enforcer,
+    emotional_state_enforcer, golem_attestations, golem_charter_enforcer, golem_lifecycle,
+    golem_phase_enforcer, golem_registry, holdings_enforcer, knowledge_market,
+    knowledge_royalty_enforcer, max_slippage_enforcer, mortality_time_window_enforcer, policy_cage,
+    replicant_budget_enforcer, threshold_enforcer, vault_nav_enforcer,
 };
 pub use chains::{ChainError, ChainSpec, chains};

@@ -6,7 +6,7 @@
 mod guard;
 
 use alloy::primitives::{Address, B256, Bytes, U256, address, b256};
-use bardo_bindings::golem_registry;
+use bardo_bindings::{golem_lifecycle, golem_registry};
 use golem_delegation::terms::{
     Classes, GolemCharter, ListedTarget, ListedToken, Listing, MortalityTimeWindow, Role,
 };
@@ -145,6 +145,8 @@ impl AddressBook {
             (self.position_manager, Role::PositionManager),
             (self.vault, Role::Vault),
             (parties.agent_key, Role::AgentKey),
+            (golem_lifecycle(), Role::Lifecycle),
+            (golem_registry(), Role::Registry),
         ];
         GolemCharter {
             golem_id: parties.golem_id,

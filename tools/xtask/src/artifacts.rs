@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use walkdir::WalkDir;
 
 /// Folders of contracts/src whose contracts are deployed. Rules and interfaces are not deployed by themselves.
-const DEPLOYED: &[&str] = &["enforcers", "registry", "policy", "lifecycle"];
+const DEPLOYED: &[&str] = &["enforcers", "identity", "lifecycle", "market", "policy", "registry"];
 const MEND: &str = "make artifacts";
 
 pub(crate) fn run(root: &Path, check: bool, out: &mut dyn Write) -> Result<bool> {
