@@ -2,7 +2,6 @@
 pragma solidity 0.8.30;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IVault} from "../interfaces/ITokens.sol";
 import {Action, Class, Role} from "./Actions.sol";
 import {Phase} from "./GolemPhase.sol";
@@ -38,6 +37,8 @@ struct Holding {
     bool shares;
     uint256 unitsBefore;
     uint256 units;
+    /// @dev Of the units held now, in micro-dollars; zero until they are judged.
+    uint256 value;
 }
 
 /// @notice How much of one thing an account holds, and how much less it is worth than it ever was.
@@ -52,10 +53,9 @@ struct Holding {
 ///      is taken back.
 ///
 ///      An execution is judged by what the account held before it and holds after it, both at the
-///      prices after it, so that no feed's move counts as its gain or loss. Totals round down, positions up.
+///      prices after it, so that no feed's move counts as its gain or loss. Each worth rounds down to a micro-dollar.
 library Holdings {
     using Listing for bytes;
-    using SafeCast for uint256;
 
     /// @notice A position grew to `value`, and may be `most` in this phase.
     error Holdings_TooLarge(address position, uint256 value, uint256 most);
@@ -78,10 +78,6 @@ library Holdings {
         uint256 total;
         uint256 out;
         uint256 back;
-        /// @dev Below it the account only closes.
-        uint256 least;
-        /// @dev Feeds already read; see {Listing.noAnswers}.
-        uint256[] answers;
     }
 
     /// @notice Length of the terms before the listing.
@@ -162,30 +158,23 @@ library Holdings {
         return word >> EPOCH_AT;
     }
 
-    /// @notice All that is listed and can be held, in the listing's order, with the units held now.
+    /// @notice All that is listed and can be held, in the listing's order, with the units held now. An entry
+    ///         that cannot, or repeats another, is a holding of nothing.
     function held(bytes calldata listing, address account)
         internal
         view
         returns (Holding[] memory holdings)
     {
-        uint256 entries = listing.tokenCount() + listing.targetCount();
-        Holding[] memory found = new Holding[](entries);
-        uint256 count;
-        for (uint256 i = 0; i < entries; i++) {
+        holdings = new Holding[](listing.tokenCount() + listing.targetCount());
+        for (uint256 i = 0; i < holdings.length; i++) {
             (address token, bool priced) = _entry(listing, i);
             Role role = listing.role(token);
-            if (!(priced || role == Role.Vault) || _knows(found, count, token)) continue;
-            found[count++] = Holding({
-                token: token,
-                position: role == Role.Weth ? address(0) : token,
-                shares: role == Role.Vault,
-                unitsBefore: 0,
-                units: token == address(0) ? account.balance : IERC20(token).balanceOf(account)
-            });
-        }
-        holdings = new Holding[](count);
-        for (uint256 i = 0; i < count; i++) {
-            holdings[i] = found[i];
+            if (!(priced || role == Role.Vault) || _repeats(listing, i, token)) continue;
+            Holding memory holding = holdings[i];
+            holding.token = token;
+            holding.position = role == Role.Weth ? address(0) : token;
+            holding.shares = role == Role.Vault;
+            holding.units = token == address(0) ? account.balance : IERC20(token).balanceOf(account);
         }
     }
 
@@ -204,35 +193,24 @@ library Holdings {
         Sums memory sums = _sum(listing, holdings);
         // Also by what there was before: money that came since must not be there to be lost.
         uint256 mark = _max(markOf(word), _max(sums.totalBefore, sums.total));
-        sums.least = _floor(mark, bound.drawdownBps);
-        if (sums.total < sums.least && sums.back * WHOLE < sums.out * (WHOLE - bound.lossBps)) {
+        uint256 least = (mark * (WHOLE - bound.drawdownBps) + WHOLE - 1) / WHOLE;
+        bool below = sums.total < least;
+        if (below && sums.back * WHOLE < sums.out * (WHOLE - bound.lossBps)) {
             revert Holdings_Loss(sums.out, sums.back, bound.lossBps);
         }
         address cash = _positionOf(listing, bound.cash);
+        uint256 bps = phase == Phase.Thriving ? bound.thrivingBps : bound.stableBps;
+        uint256 most = sums.total * bps / WHOLE;
         for (uint256 i = 0; i < holdings.length; i++) {
             address position = holdings[i].position;
-            if (position == cash || !_grew(holdings, position)) continue;
+            (bool grew, uint256 value) = _together(holdings, position);
+            if (position == cash || !grew) continue;
             if (phase > Phase.Stable) revert Holdings_PhaseForbidsGrowth(position, phase);
-            uint256 bps = phase == Phase.Thriving ? bound.thrivingBps : bound.stableBps;
-            _requireRoom(listing, holdings, position, sums, bps);
+            if (below) revert Holdings_Drawdown(position, sums.total, least);
+            if (value > most) revert Holdings_TooLarge(position, value, most);
         }
-        return (word & ~MARK) | mark.toUint240();
-    }
-
-    /// @dev For a position that grew.
-    function _requireRoom(
-        bytes calldata listing,
-        Holding[] memory holdings,
-        address position,
-        Sums memory sums,
-        uint256 bps
-    ) private view {
-        if (sums.total < sums.least) {
-            revert Holdings_Drawdown(position, sums.total, sums.least);
-        }
-        uint256 value = _valueOf(listing, sums.answers, holdings, position);
-        uint256 most = sums.total * bps / WHOLE;
-        if (value > most) revert Holdings_TooLarge(position, value, most);
+        // A mark beyond its field is kept as the most.
+        return (word & ~MARK) | (mark < MARK ? mark : MARK);
     }
 
     // What is listed
@@ -253,13 +231,14 @@ library Holdings {
         token = address(bytes20(listing[at:at + 20]));
     }
 
-    function _knows(Holding[] memory found, uint256 count, address token)
+    function _repeats(bytes calldata listing, uint256 index, address token)
         private
         pure
         returns (bool)
     {
-        for (uint256 i = 0; i < count; i++) {
-            if (found[i].token == token) return true;
+        for (uint256 i = 0; i < index; i++) {
+            (address earlier,) = _entry(listing, i);
+            if (earlier == token) return true;
         }
         return false;
     }
@@ -270,35 +249,23 @@ library Holdings {
 
     // What it is worth
 
+    /// @dev Feeds are read once, and only for what is or was held.
     function _sum(bytes calldata listing, Holding[] memory holdings)
         private
         view
         returns (Sums memory sums)
     {
         uint256[] memory answers = listing.noAnswers();
-        sums.answers = answers;
         for (uint256 i = 0; i < holdings.length; i++) {
             Holding memory holding = holdings[i];
-            (uint256 then, uint256 units) = (holding.unitsBefore, holding.units);
-            // What is not held needs no price.
-            if (then == 0 && units == 0) continue;
-            sums.totalBefore += _value(listing, answers, holding, then, false);
-            sums.total += _value(listing, answers, holding, units, false);
-            if (units < then) sums.out += _value(listing, answers, holding, then - units, true);
-            if (units > then) sums.back += _value(listing, answers, holding, units - then, false);
-        }
-    }
-
-    /// @dev The whole position, in every form it is held in.
-    function _valueOf(
-        bytes calldata listing,
-        uint256[] memory answers,
-        Holding[] memory holdings,
-        address position
-    ) private view returns (uint256 value) {
-        for (uint256 i = 0; i < holdings.length; i++) {
-            if (holdings[i].position != position || holdings[i].units == 0) continue;
-            value += _value(listing, answers, holdings[i], holdings[i].units, true);
+            if (holding.unitsBefore == 0 && holding.units == 0) continue;
+            uint256 then = _value(listing, answers, holding, holding.unitsBefore);
+            uint256 value = _value(listing, answers, holding, holding.units);
+            holding.value = value;
+            sums.totalBefore += then;
+            sums.total += value;
+            if (value < then) sums.out += then - value;
+            else sums.back += value - then;
         }
     }
 
@@ -306,33 +273,33 @@ library Holdings {
         bytes calldata listing,
         uint256[] memory answers,
         Holding memory holding,
-        uint256 units,
-        bool up
+        uint256 units
     ) private view returns (uint256) {
         address token = holding.token;
         if (holding.shares) {
             units = IVault(token).convertToAssets(units);
             token = IVault(token).asset();
         }
-        return up ? listing.valueOut(answers, token, units) : listing.valueIn(answers, token, units);
+        return listing.valueIn(answers, token, units);
     }
 
-    /// @dev By units, so that a price that moved is no growth: whoever sells is never refused for it. In
-    ///      all forms together.
-    function _grew(Holding[] memory holdings, address position) private pure returns (bool) {
+    /// @dev A position in all forms it is held in: whether it grew, by units, so that a price that moved is
+    ///      no growth and whoever sells is never refused for it; and what it is worth.
+    function _together(Holding[] memory holdings, address position)
+        private
+        pure
+        returns (bool grew, uint256 value)
+    {
         uint256 then;
         uint256 units;
         for (uint256 i = 0; i < holdings.length; i++) {
-            if (holdings[i].position != position) continue;
-            then += holdings[i].unitsBefore;
-            units += holdings[i].units;
+            Holding memory holding = holdings[i];
+            if (holding.position != position) continue;
+            then += holding.unitsBefore;
+            units += holding.units;
+            value += holding.value;
         }
-        return units > then;
-    }
-
-    /// @dev Rounded up.
-    function _floor(uint256 mark, uint256 bps) private pure returns (uint256) {
-        return (mark * (WHOLE - bps) + WHOLE - 1) / WHOLE;
+        grew = units > then;
     }
 
     function _max(uint256 a, uint256 b) private pure returns (uint256) {

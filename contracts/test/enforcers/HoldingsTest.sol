@@ -116,11 +116,7 @@ abstract contract HoldingsTest is ListedEnforcerTest {
         vm.revertToState(state);
     }
 
-    /// @dev Micro-dollars of wei at 2,500, rounded up and down.
-    function up(uint256 weth) internal pure returns (uint256) {
-        return (weth * 2500 + 1e12 - 1) / 1e12;
-    }
-
+    /// @dev Micro-dollars of wei at 2,500, rounded down.
     function down(uint256 weth) internal pure returns (uint256) {
         return weth * 2500 / 1e12;
     }

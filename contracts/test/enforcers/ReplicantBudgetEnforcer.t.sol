@@ -56,6 +56,11 @@ contract ReplicantBudgetEnforcerTest is PricedEnforcerTest {
         return _exceeded(0, SOLD + BUDGET + 1, BUDGET);
     }
 
+    /// @dev EIP-170; forge's own chain would not say so.
+    function test_its_code_is_small_enough_for_a_chain() public view {
+        vm.assertTrue(address(enforcer).code.length <= 24_576, "code size");
+    }
+
     // The budget
 
     function test_the_budget_can_be_spent_and_not_a_micro_dollar_more() public {

@@ -111,10 +111,11 @@ contract HoldingsLife is CharterTest {
         uint256[5] memory next = _units;
         (uint8 phase,,) = REGISTRY.vitalityOf(_golems[grant.golem]);
         uint256 most = _worth(next) * (phase == 0 ? grant.thriving : grant.stable) / 10_000;
-        uint256 want = most * 1e8 / _answers[2];
+        // The most that is still worth no more.
+        uint256 want = ((most + 1) * 1e8 - 1) / _answers[2];
         if (more) want += 1;
         if (want <= next[3]) return;
-        uint256 cost = _value(3, want, true) - _value(3, next[3], false);
+        uint256 cost = _value(3, want) + 1 - _value(3, next[3]);
         cost = cost * 1e8 / _answers[0];
         if (cost > next[0]) return;
         next[0] -= cost;
@@ -225,7 +226,7 @@ contract HoldingsLife is CharterTest {
     {
         uint256[5] memory next = _units;
         uint256 amount = next[from] * part / 256;
-        uint256 value = _value(from, amount, false) * (10_100 - within(loss, 0, 10_100)) / 10_000;
+        uint256 value = _value(from, amount) * (10_100 - within(loss, 0, 10_100)) / 10_000;
         next[from] -= amount;
         next[to] += _unitsFor(to, value);
         _execute(which, next, _swap(), true, nests);
@@ -270,12 +271,12 @@ contract HoldingsLife is CharterTest {
         bool below = worth * 10_000 < mark * (10_000 - grant.drawdown);
         if (below && _loses(next, grant.loss)) return (false, mark);
         if (next[1] + next[2] > _units[1] + _units[2]) {
-            uint256 value = _value(1, next[1], true) + _value(2, next[2], true);
+            uint256 value = _value(1, next[1]) + _value(2, next[2]);
             if (below || !_fits(grant, value, worth)) return (false, mark);
         }
         for (uint256 i = 3; i < KINDS; i++) {
             if (next[i] <= _units[i]) continue;
-            if (below || !_fits(grant, _value(i, next[i], true), worth)) return (false, mark);
+            if (below || !_fits(grant, _value(i, next[i]), worth)) return (false, mark);
         }
         return (true, mark);
     }
@@ -290,8 +291,9 @@ contract HoldingsLife is CharterTest {
         uint256 gave = 0;
         uint256 got = 0;
         for (uint256 i = 0; i < KINDS; i++) {
-            if (next[i] < _units[i]) gave += _value(i, _units[i] - next[i], true);
-            else got += _value(i, next[i] - _units[i], false);
+            (uint256 was, uint256 worth) = (_value(i, _units[i]), _value(i, next[i]));
+            if (worth < was) gave += was - worth;
+            else got += worth - was;
         }
         return got * 10_000 < gave * (10_000 - bps);
     }
@@ -307,15 +309,13 @@ contract HoldingsLife is CharterTest {
 
     function _worth(uint256[5] memory units) private view returns (uint256 sum) {
         for (uint256 i = 0; i < KINDS; i++) {
-            sum += _value(i, units[i], false);
+            sum += _value(i, units[i]);
         }
     }
 
-    function _value(uint256 kind, uint256 units, bool up) private view returns (uint256) {
+    function _value(uint256 kind, uint256 units) private view returns (uint256) {
         if (kind == 4) units = units * _tokens[4].assetsPerShare() / 1e18;
-        uint256 one = kind == 1 || kind == 2 ? 1e20 : 1e8;
-        uint256 product = units * _answers[_feedOf(kind)];
-        return up ? (product + one - 1) / one : product / one;
+        return units * _answers[_feedOf(kind)] / (kind == 1 || kind == 2 ? 1e20 : 1e8);
     }
 
     function _unitsFor(uint256 kind, uint256 value) private view returns (uint256 units) {

@@ -118,15 +118,20 @@ contract HoldingsRuleTest is CharterTest {
         _vault.hold(ACCOUNT, 5);
         Holding[] memory found = _rule.held(listing(_law), ACCOUNT);
 
-        vm.assertEq(found.length, 5, "holdings");
+        vm.assertEq(found.length, 7, "entries");
         _assertHolding(found[0], address(_cash), address(_cash), false, 0);
         _assertHolding(found[1], address(_weth), COIN, false, 4);
         _assertHolding(found[2], COIN, COIN, false, 3);
         _assertHolding(found[3], address(_gold), address(_gold), false, 0);
-        _assertHolding(found[4], address(_vault), address(_vault), true, 5);
+        _assertNothing(found[4]);
+        _assertHolding(found[5], address(_vault), address(_vault), true, 5);
+        _assertNothing(found[6]);
     }
 
     function test_what_is_listed_twice_is_held_once() public {
+        vm.deal(ACCOUNT, 3);
+        _gold.hold(ACCOUNT, 4);
+        _vault.hold(ACCOUNT, 5);
         _law.tokens =
             bytes.concat(_law.tokens, token(address(_vault), address(_ether), 18), _law.tokens);
         _law.targets = bytes.concat(
@@ -134,9 +139,13 @@ contract HoldingsRuleTest is CharterTest {
         );
         Holding[] memory found = _rule.held(listing(_law), ACCOUNT);
 
-        vm.assertEq(found.length, 5, "holdings");
-        _assertHolding(found[3], address(_gold), address(_gold), false, 0);
-        _assertHolding(found[4], address(_vault), address(_vault), true, 0);
+        vm.assertEq(found.length, 14, "entries");
+        _assertHolding(found[2], COIN, COIN, false, 3);
+        _assertHolding(found[3], address(_gold), address(_gold), false, 4);
+        _assertHolding(found[4], address(_vault), address(_vault), true, 5);
+        for (uint256 i = 5; i < 14; i++) {
+            _assertNothing(found[i]);
+        }
     }
 
     function test_nothing_listed_is_nothing_held() public {
@@ -198,7 +207,9 @@ contract HoldingsRuleTest is CharterTest {
         HoldingsBound memory bound = _bound(c);
         Holding[] memory holdings = _rule.held(listing(_law), ACCOUNT);
         for (uint256 i = 0; i < 5; i++) {
-            (holdings[i].unitsBefore, holdings[i].units) = (c.before[i], c.afterwards[i]);
+            // The vault stands behind wrapped ether's own entry as a target.
+            Holding memory holding = holdings[i == 4 ? 5 : i];
+            (holding.unitsBefore, holding.units) = (c.before[i], c.afterwards[i]);
         }
         (bool allowed, uint256 mark) = _model(c);
 
@@ -281,28 +292,18 @@ contract HoldingsRuleTest is CharterTest {
 
     // Rounding
 
-    /// @dev A total is never more than it is, and a position never less.
-    function test_totals_round_down_and_positions_up() public {
+    /// @dev What is worth less than a micro-dollar is worth nothing, each form of a position by itself.
+    function test_every_worth_rounds_down() public {
         Holding[] memory holdings = _rule.held(listing(_law), ACCOUNT);
-        HoldingsBound memory bound = HoldingsBound({
-            golemId: 0,
-            account: ACCOUNT,
-            staleness: 0,
-            epoch: 0,
-            thrivingBps: 5_000,
-            stableBps: 0,
-            drawdownBps: 10_000,
-            registry: address(0),
-            cash: address(_cash),
-            lossBps: 0
-        });
-        // A micro-dollar of cash, and a wei of ether: nothing in the total, a micro-dollar as a position.
+        HoldingsBound memory bound;
+        (bound.cash, bound.drawdownBps, bound.thrivingBps) = (address(_cash), 10_000, 5_000);
         (holdings[0].unitsBefore, holdings[0].units) = (1, 1);
-        holdings[1].units = 1;
-        vm.expectRevert(abi.encodeWithSelector(Holdings.Holdings_TooLarge.selector, COIN, 1, 0));
+        // A micro-dollar is 5e8 wei.
+        (holdings[1].units, holdings[2].units) = (1e9 - 1, 5e8 - 1);
+        vm.assertEq(_rule.judge(listing(_law), bound, Phase.Thriving, holdings, 0), 2, "one each");
+        holdings[2].units = 5e8;
+        vm.expectRevert(abi.encodeWithSelector(Holdings.Holdings_TooLarge.selector, COIN, 2, 1));
         _rule.judge(listing(_law), bound, Phase.Thriving, holdings, 0);
-        holdings[0].units = 2;
-        vm.assertEq(_rule.judge(listing(_law), bound, Phase.Thriving, holdings, 0), 2, "mark");
     }
 
     /// @dev The floor is a bound for whole micro-dollars: a fraction below it is below.
@@ -310,13 +311,13 @@ contract HoldingsRuleTest is CharterTest {
         Holding[] memory holdings = _rule.held(listing(_law), ACCOUNT);
         HoldingsBound memory bound;
         (bound.cash, bound.drawdownBps, bound.thrivingBps) = (address(_cash), 5_000, 10_000);
-        (holdings[0].unitsBefore, holdings[0].units) = (2, 1);
         holdings[3].units = 1;
-        vm.assertEq(_rule.judge(listing(_law), bound, Phase.Thriving, holdings, 4), 4, "at it");
+        (holdings[0].unitsBefore, holdings[0].units) = (3, 2);
+        vm.assertEq(_rule.judge(listing(_law), bound, Phase.Thriving, holdings, 6), 6, "at it");
         vm.expectRevert(
-            abi.encodeWithSelector(Holdings.Holdings_Drawdown.selector, address(_gold), 2, 3)
+            abi.encodeWithSelector(Holdings.Holdings_Drawdown.selector, address(_gold), 3, 4)
         );
-        _rule.judge(listing(_law), bound, Phase.Thriving, holdings, 5);
+        _rule.judge(listing(_law), bound, Phase.Thriving, holdings, 7);
     }
 
     // Terms
@@ -362,6 +363,10 @@ contract HoldingsRuleTest is CharterTest {
     function _actions(Class one, Class other) private pure returns (Action[] memory actions) {
         actions = new Action[](2);
         (actions[0].class, actions[1].class) = (one, other);
+    }
+
+    function _assertNothing(Holding memory found) private pure {
+        _assertHolding(found, address(0), address(0), false, 0);
     }
 
     function _assertHolding(
