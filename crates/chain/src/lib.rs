@@ -3,6 +3,7 @@
 mod account;
 mod deploy;
 mod dry_run;
+mod enforcers;
 pub mod local;
 mod node;
 mod outbox;
@@ -11,6 +12,7 @@ mod swap_grant;
 
 pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
+pub use enforcers::bundle_enforcers;
 pub use node::{ChainFault, Node};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use refusal::{explain_revert, printable};

@@ -1,3 +1,4 @@
+mod beside;
 mod rules;
 
 use alloy::{
@@ -29,7 +30,7 @@ pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
     if let Ok(error) = ManagerError::abi_decode(data) {
         return manager(&error);
     }
-    if let Some(denial) = rules::explain(data, context) {
+    if let Some(denial) = beside::explain(data, context).or_else(|| rules::explain(data, context)) {
         return denial;
     }
     if let Ok(revert) = Revert::abi_decode(data) {

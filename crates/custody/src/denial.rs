@@ -81,6 +81,27 @@ pub enum DenialCode {
     /// More gas money than the agent's key may have.
     #[serde(rename = "CAV-GAS")]
     GasMoney,
+    /// Too soon after the last time.
+    #[serde(rename = "CAV-CADENCE")]
+    Cadence,
+    /// Not enough of the named signers agreed to this.
+    #[serde(rename = "CAV-THRESHOLD")]
+    Threshold,
+    /// A whole life's sum is used up.
+    #[serde(rename = "CAV-BUDGET")]
+    Budget,
+    /// More of one thing than its share of everything.
+    #[serde(rename = "CAV-SHARE")]
+    Share,
+    /// The account is worth too little beside the most it was worth, and only closes.
+    #[serde(rename = "CAV-DRAWDOWN")]
+    Drawdown,
+    /// Not in this mood.
+    #[serde(rename = "CAV-EMOTION")]
+    Emotion,
+    /// Authors of sold knowledge would not get what they are due.
+    #[serde(rename = "CAV-ROYALTY")]
+    Royalty,
     /// Another stock enforcer said no.
     #[serde(rename = "CAV-OTHER")]
     OtherCaveat,

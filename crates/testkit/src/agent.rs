@@ -14,13 +14,14 @@ use bardo_bindings::{
     framework::DELEGATION_MANAGER,
     golem_charter_enforcer, golem_registry,
 };
-use golem_chain::{SwapGrant, local::CharterParties};
+use golem_chain::{SwapGrant, bundle_enforcers, local::CharterParties};
 use golem_custody::{
     Clearance, ClearingPolicy, Denial, Execution, Receipt, Redemption, SessionKey, SessionSigner,
     Submit, clear,
 };
 use golem_delegation::{
     Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
+    bundles::{Bundle, Law},
     terms::{GolemCharter, MortalityTimeWindow},
 };
 
@@ -130,6 +131,27 @@ pub fn chartered(charter: &GolemCharter) -> Result<Delegation> {
     })
 }
 
+/// A grant of `owner` for a Golem that is registered: the local chain's charter, with Replicants, as
+/// `bundles` leave it.
+pub async fn bundled(
+    stage: &Stage,
+    owner: &Owner,
+    agent_key: Address,
+    bundles: &[Bundle],
+) -> Result<Delegation> {
+    let whole = charter(stage, owner, agent_key, |law| law.replicants = true).await?;
+    let law = Law::new(whole).under(bundles)?;
+    let grant = Delegation {
+        delegate: agent_key,
+        delegator: owner.account.address,
+        authority: ROOT_AUTHORITY,
+        caveats: law.caveats(&bundle_enforcers())?,
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    };
+    Ok(owner.signer.grant(&stage.domain(), grant)?)
+}
+
 /// Sells `amount` of USDC as [`swap`] does, for no less than 99 % of what the feeds say it is worth.
 #[must_use]
 pub fn fair_swap(stage: &Stage, recipient: Address, amount: U256) -> Execution {
@@ -214,6 +236,14 @@ impl Agent {
         stage.fund(key.address(), STIPEND, U256::ZERO).await?;
         let charter = charter(stage, owner, key.address(), change).await?;
         let grant = owner.signer.grant(&stage.domain(), chartered(&charter)?)?;
+        Ok(Self { key, grant, account: owner.account.address })
+    }
+
+    /// A Golem of `owner` under [`bundled`] limits.
+    pub async fn under(stage: &Stage, owner: &Owner, bundles: &[Bundle]) -> Result<Self> {
+        let key = SessionKey::born();
+        stage.fund(key.address(), STIPEND, U256::ZERO).await?;
+        let grant = bundled(stage, owner, key.address(), bundles).await?;
         Ok(Self { key, grant, account: owner.account.address })
     }
 

@@ -12,9 +12,11 @@ use bardo_bindings::{
     GolemPhaseEnforcer::GolemPhaseEnforcer_TermsLength,
     MaxSlippageEnforcer::MaxSlippageEnforcer_TermsLength,
     MortalityTimeWindowEnforcer::MortalityTimeWindow_TermsLength,
-    VaultNAVEnforcer::VaultNAVEnforcer_TermsLength, daily_spend_limit_enforcer,
-    dream_mode_enforcer, golem_charter_enforcer, golem_phase_enforcer, max_slippage_enforcer,
-    mortality_time_window_enforcer, vault_nav_enforcer,
+    VaultNAVEnforcer::VaultNAVEnforcer_TermsLength, cadence_enforcer, daily_spend_limit_enforcer,
+    dream_mode_enforcer, emotional_state_enforcer, golem_charter_enforcer, golem_phase_enforcer,
+    holdings_enforcer, knowledge_royalty_enforcer, max_slippage_enforcer,
+    mortality_time_window_enforcer, replicant_budget_enforcer, threshold_enforcer,
+    vault_nav_enforcer,
 };
 use golem_custody::{Denial, DenialCode};
 use golem_delegation::{PermissionContext, terms::Class};
@@ -70,12 +72,18 @@ fn speaker(rule: &Rule, context: &PermissionContext) -> Option<(Address, &'stati
     let slippage = (max_slippage_enforcer(), "MaxSlippageEnforcer");
     let spend = (daily_spend_limit_enforcer(), "DailySpendLimitEnforcer");
     let nav = (vault_nav_enforcer(), "VaultNAVEnforcer");
+    let budget = (replicant_budget_enforcer(), "ReplicantBudgetEnforcer");
+    let holdings = (holdings_enforcer(), "HoldingsEnforcer");
+    let emotion = (emotional_state_enforcer(), "EmotionalStateEnforcer");
+    let royalty = (knowledge_royalty_enforcer(), "KnowledgeRoyaltyEnforcer");
+    let cadence = (cadence_enforcer(), "CadenceEnforcer");
+    let threshold = (threshold_enforcer(), "ThresholdEnforcer");
     let alone: &[_] = match rule {
         Rule::MortalityTimeWindow_Expired(_)
         | Rule::MortalityTimeWindow_NotYetBorn(_)
         | Rule::MortalityTimeWindow_InvertedWindow(_) => &[window],
         Rule::GolemLife_Dreaming(_) => &[dream],
-        Rule::GolemLife_NotAlive(_) => &[phase, dream],
+        Rule::GolemLife_NotAlive(_) => &[phase, dream, holdings, emotion],
         Rule::GolemPhase_NotAllowed(_) => &[phase],
         Rule::MaxSlippage_Bps(_)
         | Rule::MaxSlippage_PoolMoved(_)
@@ -90,8 +98,20 @@ fn speaker(rule: &Rule, context: &PermissionContext) -> Option<(Address, &'stati
         Rule::VaultNav_Bps(_) | Rule::VaultNav_TooMuch(_) => &[nav],
         Rule::ExecutionModes_NotBatchDefault(_)
         | Rule::ExecutionModes_NotDefaultExecution(_)
-        | Rule::ExecutionModes_NotSingleDefault(_) => &[window, dream, phase, slippage, spend, nav],
-        _ => &[phase, slippage, spend, nav],
+        | Rule::ExecutionModes_NotSingleDefault(_) => &[
+            window, dream, phase, slippage, spend, nav, budget, holdings, emotion, royalty,
+            cadence, threshold,
+        ],
+        // Those that read calls without a listing know neither tokens nor prices.
+        Rule::Actions_NoSelector(_)
+        | Rule::Actions_Multicall(_)
+        | Rule::Actions_NotCanonical(_)
+        | Rule::Actions_UnknownCall(_)
+        | Rule::Executions_Batch(_)
+        | Rule::Executions_Short(_) => {
+            &[phase, slippage, spend, nav, budget, holdings, emotion, royalty]
+        }
+        _ => &[phase, slippage, spend, nav, budget, holdings],
     };
     [charter].iter().chain(alone).copied().find(|(enforcer, _)| names(context, *enforcer))
 }
@@ -320,7 +340,7 @@ fn words(rule: &Rule) -> (DenialCode, String) {
     }
 }
 
-const fn phase(number: u8) -> &'static str {
+pub(super) const fn phase(number: u8) -> &'static str {
     match number {
         0 => "Thriving",
         1 => "Stable",
@@ -357,7 +377,7 @@ fn class(number: u8) -> &'static str {
 }
 
 /// Micro-dollars in dollars and cents, rounded down; what is smaller is shown whole.
-fn dollars(micro: U256) -> String {
+pub(super) fn dollars(micro: U256) -> String {
     let unit = U256::from(1_000_000u64);
     let (whole, rest) = micro.div_rem(unit);
     let cents = rest / U256::from(10_000u64);

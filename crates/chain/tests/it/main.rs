@@ -12,10 +12,12 @@ use alloy::{
 };
 use bardo_bindings::{
     MortalityTimeWindowEnforcer::{MortalityTimeWindow_Expired, MortalityTimeWindow_NotYetBorn},
-    daily_spend_limit_enforcer, dream_mode_enforcer, enforcers,
+    cadence_enforcer, daily_spend_limit_enforcer, dream_mode_enforcer, emotional_state_enforcer,
+    enforcers,
     framework::DelegationManager,
-    golem_charter_enforcer, golem_phase_enforcer, max_slippage_enforcer,
-    mortality_time_window_enforcer, vault_nav_enforcer,
+    golem_charter_enforcer, golem_phase_enforcer, holdings_enforcer, knowledge_royalty_enforcer,
+    max_slippage_enforcer, mortality_time_window_enforcer, replicant_budget_enforcer,
+    threshold_enforcer, vault_nav_enforcer,
 };
 use golem_chain::explain_revert;
 use golem_custody::DenialCode;
@@ -248,19 +250,26 @@ fn what_a_target_says_cannot_move_the_cursor_or_fill_the_screen() {
     assert!(data.reason.len() < 500);
 }
 
+/// Every error of an interface, with arguments of nothing.
+macro_rules! refusals {
+    ($contract:ident, $errors:ident) => {{
+        use bardo_bindings::$contract::$errors as Errors;
+        Errors::SELECTORS
+            .iter()
+            .map(|selector| {
+                let data = (0..6)
+                    .map(|words| [selector.as_slice(), &vec![0; words * 32]].concat())
+                    .find(|data| Errors::abi_decode_validate(data).is_ok())
+                    .unwrap();
+                (Errors::name_by_selector(*selector).unwrap(), Bytes::from(data))
+            })
+            .collect::<Vec<_>>()
+    }};
+}
+
 /// Every error our rules can end in, as the charter's interface lists them.
 fn rule_refusals() -> Vec<(&'static str, Bytes)> {
-    use bardo_bindings::GolemCharterEnforcer::GolemCharterEnforcerErrors as Rule;
-    Rule::SELECTORS
-        .iter()
-        .map(|selector| {
-            let data = (0..5)
-                .map(|words| [selector.as_slice(), &vec![0; words * 32]].concat())
-                .find(|data| Rule::abi_decode_validate(data).is_ok())
-                .unwrap();
-            (Rule::name_by_selector(*selector).unwrap(), data.into())
-        })
-        .collect()
+    refusals!(GolemCharterEnforcer, GolemCharterEnforcerErrors)
 }
 
 #[test]
@@ -311,6 +320,72 @@ fn every_refusal_of_the_charter_has_a_code_of_its_rule_and_names_it() {
         };
         assert!(expected.contains(&denial.code), "{name}: {denial:?}");
         assert_eq!(denial.enforcer_name.as_deref(), Some("GolemCharterEnforcer"), "{name}");
+    }
+}
+
+/// X4: also those of the rules that stand beside the charter.
+#[test]
+fn every_refusal_beside_the_charter_has_a_code_and_names_its_enforcer() {
+    for (enforcer, name, refusals) in [
+        (cadence_enforcer(), "CadenceEnforcer", refusals!(CadenceEnforcer, CadenceEnforcerErrors)),
+        (
+            threshold_enforcer(),
+            "ThresholdEnforcer",
+            refusals!(ThresholdEnforcer, ThresholdEnforcerErrors),
+        ),
+        (
+            replicant_budget_enforcer(),
+            "ReplicantBudgetEnforcer",
+            refusals!(ReplicantBudgetEnforcer, ReplicantBudgetEnforcerErrors),
+        ),
+        (
+            holdings_enforcer(),
+            "HoldingsEnforcer",
+            refusals!(HoldingsEnforcer, HoldingsEnforcerErrors),
+        ),
+        (
+            emotional_state_enforcer(),
+            "EmotionalStateEnforcer",
+            refusals!(EmotionalStateEnforcer, EmotionalStateEnforcerErrors),
+        ),
+        (
+            knowledge_royalty_enforcer(),
+            "KnowledgeRoyaltyEnforcer",
+            refusals!(KnowledgeRoyaltyEnforcer, KnowledgeRoyaltyEnforcerErrors),
+        ),
+    ] {
+        assert!(refusals.len() > 3, "{name}");
+        for (error, data) in refusals {
+            let denial = explain_revert(&data, &under(&[enforcer]));
+            let posed = explain_revert(&data, &under(&[enforcers::NONCE]));
+
+            // OpenZeppelin's, which no redemption meets.
+            if error == "SafeCastOverflowedUintDowncast" {
+                continue;
+            }
+            assert_eq!(denial.enforcer_name.as_deref(), Some(name), "{error}: {denial:?}");
+            assert_eq!(posed.code, DenialCode::Reverted, "{error}");
+            let expected = match error.split_once('_').expect("component and rule") {
+                ("Cadence", "TooSoon") => DenialCode::Cadence,
+                (
+                    "Threshold",
+                    "ArgsLength" | "Expired" | "NonceUsed" | "SignatureOrder" | "NotASigner",
+                )
+                | ("GrantSignature", _) => DenialCode::Threshold,
+                ("ReplicantBudget", "Exceeded") => DenialCode::Budget,
+                ("ReplicantBudget", "Outlived") => DenialCode::WindowExpired,
+                ("Holdings", "TooLarge") => DenialCode::Share,
+                ("Holdings", "Drawdown" | "Loss") => DenialCode::Drawdown,
+                ("EmotionalState", "OutOfBounds" | "Stale") => DenialCode::Emotion,
+                ("KnowledgeRoyalty", "Missing" | "TooMuch") => DenialCode::Royalty,
+                (_, "TermsLength" | "Bps" | "ZeroCount" | "ZeroPeriod" | "Bound" | "Selectors") => {
+                    DenialCode::Terms
+                }
+                ("Threshold", _) => DenialCode::Terms,
+                _ => continue,
+            };
+            assert_eq!(denial.code, expected, "{error}: {denial:?}");
+        }
     }
 }
 
