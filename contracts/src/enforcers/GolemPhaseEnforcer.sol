@@ -13,8 +13,8 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 
 /// @notice Lets a Golem do what its phase of life still allows: all in Thriving, nothing but its own
 ///         settlement in Terminal.
-/// @dev Terms: golemId 32 ‖ registry 20 ‖ staleness u32, 56 bytes; then a {Listing}, of which only
-///      targets are read. Twin: `GolemPhase` in Rust. Modes: single and batch; each call of a batch is
+/// @dev Terms: golemId 32 ‖ registry 20 ‖ staleness u32, 56 bytes; then a {Listing}, of which
+///      roles are read. Twin: `GolemPhase` in Rust. Modes: single and batch; each call of a batch is
 ///      judged. There is no state.
 ///
 ///      Not promised: anything against a thief of the key, who reports the phase himself; for whom and

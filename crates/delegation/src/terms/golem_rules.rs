@@ -5,7 +5,7 @@ use alloy_primitives::{Address, B256};
 
 /// `GolemPhaseEnforcer`: what the Golem's phase of life still allows.
 ///
-/// Terms: `golemId 32 ‖ registry 20 ‖ staleness u32`, then a [`Listing`] of which targets are read.
+/// Terms: `golemId 32 ‖ registry 20 ‖ staleness u32`, then a [`Listing`] of which roles are read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GolemPhase {
     /// The Golem.

@@ -107,5 +107,8 @@ pub(super) async fn atk_46_always_thriving(prey: &mut Prey<'_>) -> Result<()> {
     report(prey, 0).await?;
     report(prey, 1).await?;
     spend_the_cap(prey).await?;
+    // Forward he may go: to Terminal, where nothing is bought but the settlement asset.
+    report(prey, 4).await?;
+    spend_the_cap(prey).await?;
     Ok(())
 }
