@@ -212,7 +212,7 @@ impl Play<'_> {
                     golem_registry(),
                     &GolemRegistry::attachCall { golemId: golem_id, agentKey: thief },
                 ),
-                "CAV-TARGET",
+                "CAV-METHOD",
             ),
             (
                 "a function that no rule knows",
