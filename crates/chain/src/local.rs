@@ -311,7 +311,18 @@ fn start_anvil(
 ) -> Result<(Url, Guarded), LocalError> {
     let program = files.foundry("anvil");
     let mut all: Vec<std::ffi::OsString> = vec![program.into_os_string()];
-    for word in ["--port", "0", "--host", "127.0.0.1", "--chain-id", "8453", "--timestamp"] {
+    for word in [
+        "--port",
+        "0",
+        "--host",
+        "127.0.0.1",
+        "--chain-id",
+        "8453",
+        // Older states would go to disk, gigabytes in an hour, and stay there.
+        "--prune-history",
+        "256",
+        "--timestamp",
+    ] {
         all.push(word.into());
     }
     all.push(timestamp.to_string().into());
