@@ -54,8 +54,8 @@ const RECORDED: &[Kind] = &[
     Kind::Arithmetic,
     Kind::CheckOmitted,
 ];
-/// The one contract that goes through the slow compiler; libraries are tried without it first.
-const SLOW: &str = "GolemCharterEnforcer";
+/// Its tests are many files, named after what of it they look at.
+const CHARTER: &str = "GolemCharterEnforcer";
 
 /// Makes small mistakes in the contracts and demands that a test notices each.
 #[derive(Debug, Clone, clap::Args)]
@@ -432,8 +432,7 @@ fn judge_applied(
 ) -> Result<Fate> {
     let stem = stem(&mutant.file);
     let mut stages: Vec<(Vec<String>, bool)> = Vec::new();
-    // The charter's tests are many files, named after what of it they look at.
-    let subject = if stem == SLOW { "GolemCharter" } else { stem };
+    let subject = if stem == CHARTER { "GolemCharter" } else { stem };
     // The test of that very name first, alone: the less is compiled, the better, and most end there.
     for pattern in [format!("{stem}.t.sol"), format!("*{subject}*.t.sol")] {
         let (named, others) = tests_of(tree, &pattern)?;
@@ -444,8 +443,9 @@ fn judge_applied(
         for file in others {
             arguments.extend(["--skip".to_owned(), file]);
         }
-        if stem != SLOW {
-            arguments.extend(["--skip".to_owned(), format!("{SLOW}.sol")]);
+        // Tests deploy it from forge's output: those of others do without, and it takes long to compile.
+        if stem != CHARTER {
+            arguments.extend(["--skip".to_owned(), format!("{CHARTER}.sol")]);
         }
         stages.push((arguments, true));
     }
@@ -472,9 +472,7 @@ fn forge(root: &Path, tree: &Path, arguments: &[String], short: bool) -> Result<
     command
         .args(["test", "--json"])
         .args(arguments)
-        // Code without its guard may well have an unused argument.
-        .env("FOUNDRY_DENY", "never")
-        .env("FOUNDRY_LINT_LINT_ON_BUILD", "false")
+        .envs(mutants::FORGE)
         .current_dir(tree.join("contracts"));
     if short {
         command.env("FOUNDRY_FUZZ_RUNS", "48").env("FOUNDRY_INVARIANT_RUNS", "8");

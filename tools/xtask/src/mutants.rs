@@ -32,6 +32,12 @@ use crate::sources;
 const FOLDER: &str = "tests/mutants";
 const TREE: &str = "target/mutants/tree";
 const RESULT: &str = "target/mutants/result.json";
+/// How forge compiles a mutant: as fast as it can, and code without its guard may well have an unused argument.
+pub(crate) const FORGE: [(&str, &str); 3] = [
+    ("FOUNDRY_PROFILE", "mutants"),
+    ("FOUNDRY_DENY", "never"),
+    ("FOUNDRY_LINT_LINT_ON_BUILD", "false"),
+];
 /// nextest's own exit codes: some test failed; nothing to run.
 const NEXTEST_FAILED: i32 = 100;
 const NEXTEST_NO_TESTS: i32 = 4;
@@ -279,9 +285,7 @@ fn observe(
         let output = Command::new(forge)
             .args(["test", "--json", "--match-contract", &format!("^({})$", either(contracts))])
             .args(["--match-test", &format!("^({})(\\(|$)", either(tests))])
-            // Code without its guard may well have an unused argument.
-            .env("FOUNDRY_DENY", "never")
-            .env("FOUNDRY_LINT_LINT_ON_BUILD", "false")
+            .envs(FORGE)
             .current_dir(tree.join("contracts"))
             .output()
             .context("start forge; run `make setup` first")?;
