@@ -4,9 +4,11 @@ pragma solidity 0.8.30;
 import {Delegation, Execution, IDelegationManager} from "../src/interfaces/IDelegationManager.sol";
 import {IGolemCharterEnforcer} from "../src/interfaces/IGolemCharterEnforcer.sol";
 import {IGolemLifecycle} from "../src/interfaces/IGolemLifecycle.sol";
+import {IKnowledgeMarket} from "../src/interfaces/IKnowledgeMarket.sol";
 import {IToken, IVault, IWeth} from "../src/interfaces/ITokens.sol";
 import {INonfungiblePositionManager, ISwapRouter02} from "../src/interfaces/IUniswapV3.sol";
 import {BATCH_DEFAULT, ModeCode, SINGLE_DEFAULT} from "../src/interfaces/ModeCode.sol";
+import {KnowledgeMarket} from "../src/market/KnowledgeMarket.sol";
 import {Class, Role} from "../src/rules/Actions.sol";
 import {MaxSlippage} from "../src/rules/MaxSlippage.sol";
 import {SpendWindow} from "../src/rules/SpendWindow.sol";
@@ -49,10 +51,16 @@ abstract contract CharterCalls is CharterTest {
     Actor internal human;
     address internal account;
     LifecycleWitness internal lifecycle;
+    KnowledgeMarket internal market;
+    /// @dev What the account wrote itself, for 50 dollars: nobody is due a share of it.
+    bytes32 internal ownEntry;
+    address internal buyer;
 
     function setUp() public virtual override {
         super.setUp();
         lifecycle = new LifecycleWitness();
+        market = new KnowledgeMarket();
+        buyer = actor("buyer").account;
         Owner memory made = hybridOwner();
         (account, human) = (made.account, made.signers[0]);
         law = golem(made);
@@ -61,8 +69,11 @@ abstract contract CharterCalls is CharterTest {
             law.targets,
             target(router, Role.SwapRouter),
             target(address(registry), Role.Registry),
-            target(address(lifecycle), Role.Lifecycle)
+            target(address(lifecycle), Role.Lifecycle),
+            target(address(market), Role.Market)
         );
+        vm.prank(account);
+        ownEntry = market.publish("own", bytes32(0), 1_000, address(USDC), 50e6);
         vm.prank(account);
         IWeth(address(WETH)).deposit{value: 5 ether}();
         address[4] memory pullers = [router, ROUTER_02, POSITIONS, vault];
@@ -266,6 +277,11 @@ abstract contract CharterCalls is CharterTest {
 
     function deposit(uint256 assets, address receiver) internal pure returns (bytes memory) {
         return abi.encodeCall(IVault.deposit, (assets, receiver));
+    }
+
+    /// @dev To {buyer}, in the account's own name.
+    function sell(bytes32 entryId) internal view returns (bytes memory) {
+        return abi.encodeCall(IKnowledgeMarket.sell, (entryId, account, buyer));
     }
 
     // The world

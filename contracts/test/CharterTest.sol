@@ -52,6 +52,8 @@ abstract contract CharterTest is DevchainTest {
         address sequencerFeed;
         uint32 sequencerGrace;
         address settlementAsset;
+        /// @dev Between header and listing, as `flags` name them.
+        bytes sections;
         bytes tokens;
         bytes targets;
     }
@@ -63,6 +65,10 @@ abstract contract CharterTest is DevchainTest {
     address internal constant POSITIONS = 0x03a520b32C04BF3bEEf7BEb72E919cf822Ed34f1;
     /// @dev A bit for each class there is; none for {Class.None}.
     uint32 internal constant ALL_CLASSES = uint32((1 << (uint256(type(Class).max) + 1)) - 2);
+    /// @dev Flags of a charter.
+    uint16 internal constant REPLICANTS = 1;
+    uint16 internal constant ROYALTY = 2;
+    uint16 internal constant EMOTION = 4;
     bytes32 internal constant SALT = "golem";
     uint40 internal constant NOW = 1_800_001_000;
 
@@ -124,6 +130,7 @@ abstract contract CharterTest is DevchainTest {
             sequencerFeed: address(0),
             sequencerGrace: 0,
             settlementAsset: address(USDC),
+            sections: "",
             tokens: bytes.concat(
                 token(address(USDC), usdcUsd, 6), token(address(WETH), ethUsd, 18)
             ),
@@ -163,9 +170,22 @@ abstract contract CharterTest is DevchainTest {
         );
         bytes memory rest =
             abi.encodePacked(c.agentKey, c.navCap, c.classes, c.vault, c.gasCeiling, c.gasDailyCap);
-        return bytes.concat(
-            who, parties, rest, abi.encodePacked(c.registry, c.settlementAsset), listing(c)
-        );
+        bytes memory last = abi.encodePacked(c.registry, c.settlementAsset, c.sections);
+        return bytes.concat(who, parties, rest, last, listing(c));
+    }
+
+    /// @dev Section of flag {ROYALTY}.
+    function royaltySection(uint16 maxBps) internal pure returns (bytes memory) {
+        return abi.encodePacked(maxBps);
+    }
+
+    /// @dev Section of flag {EMOTION}.
+    function emotionSection(int8 pleasure, int8 arousal, int8 dominance, uint32 classes)
+        internal
+        pure
+        returns (bytes memory)
+    {
+        return abi.encodePacked(pleasure, arousal, dominance, classes);
     }
 
     /// @dev What the separate enforcers have at the end of their terms too.

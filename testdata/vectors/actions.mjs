@@ -61,6 +61,15 @@ const REGISTRY_ABI = parseAbi([
   'function state(bytes32 golemId, address owner)',
 ]);
 
+const MARKET_ABI = parseAbi([
+  'function sell(bytes32 entryId, address seller, address buyer)',
+  'function publish(bytes32 contentHash, bytes32 parent, uint16 royaltyBps, address token, uint96 price)',
+  'function bequeath(bytes32 entryId, address heir)',
+  'function order(bytes32 entryId, address seller, uint256 notAfter)',
+  'function cancel(bytes32 entryId, address seller)',
+  'function royaltiesOf(bytes32 entryId, address seller)',
+]);
+
 // The local chain's addresses, where it has them.
 const WETH = '0x4200000000000000000000000000000000000006';
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913';
@@ -70,6 +79,7 @@ const MANAGER = '0x03a520b32c04bf3beef7beb72e919cf822ed34f1';
 const VAULT = '0x21c75182ca2f9e9fac0a39fcba1422a3d650d2bc';
 const LIFECYCLE = '0x00000000000000000000000000000000000011fe';
 const REGISTRY = '0x0000000000000000000000000000000000006e61';
+const MARKET = '0x000000000000000000000000000000000003a4e7';
 const AGENT = '0x00000000000000000000000000000000000a6e47';
 const ACCOUNT = '0x00000000000000000000000000000000000acc07';
 const THIEF = '0x0000000000000000000000000000000000bad001';
@@ -99,6 +109,7 @@ const ALL_FIELDS = {
   positionId: 0n,
   fee: 0n,
   golemId: NO_HASH,
+  entryId: NO_HASH,
 };
 
 /** Kinds of targets: the role, an address that has it, and the interface its calls are encoded with. */
@@ -110,9 +121,10 @@ const POSITIONS = { role: 'PositionManager', target: MANAGER, abi: MANAGER_ABI }
 const SAVINGS = { role: 'Vault', target: VAULT, abi: erc4626Abi };
 const LIFE = { role: 'Lifecycle', target: LIFECYCLE, abi: LIFECYCLE_ABI };
 const REGISTER = { role: 'Registry', target: REGISTRY, abi: REGISTRY_ABI };
+const SHOP = { role: 'Market', target: MARKET, abi: MARKET_ABI };
 const KEY = { role: 'AgentKey', target: AGENT };
 const STRANGER = { role: 'None', target: THIRD, abi: erc20Abi };
-const ROLES = [TOKEN, WRAPPED, FIRST, SECOND, POSITIONS, SAVINGS, LIFE, REGISTER];
+const ROLES = [TOKEN, WRAPPED, FIRST, SECOND, POSITIONS, SAVINGS, LIFE, REGISTER, SHOP];
 
 const vectors = [];
 
@@ -175,6 +187,7 @@ for (const kind of [TOKEN, WRAPPED, SAVINGS]) {
   means(`transferFrom of ${of}`, kind, call(kind, 'transferFrom', THIRD, THIEF, maxUint256), {
     class: 'Transfer', ...own, amountOut: maxUint256, source: THIRD, recipient: THIEF,
   });
+  refused(`transferFrom of nobody’s ${of}`, kind, call(kind, 'transferFrom', ZERO, THIEF, 1n), 'Sentinel');
   means(`approve of ${of}`, kind, call(kind, 'approve', ROUTER02, 1n), {
     class: 'Approve', ...own, amountOut: 1n, spender: ROUTER02,
   });
@@ -522,6 +535,30 @@ refused('settle at the registry', REGISTER, settle, 'UnknownCall');
 refused('transfer at the registry', REGISTER, transfer, 'UnknownCall');
 refused('a payment to the registry', REGISTER, '0x', 'NoSelector', 1n);
 refused('three bytes at the registry', REGISTER, slice(awake, 0, 3), 'NoSelector');
+
+// ----------------------------------------------------------------------------------------------------- market
+
+const sale = call(SHOP, 'sell', HASH_ONE, ACCOUNT, THIRD);
+means('sell', SHOP, sale, { class: 'Sell', entryId: HASH_ONE, source: ACCOUNT });
+means('sell of the last entry', SHOP, withWord(sale, 0, LAST_HASH), { class: 'Sell', entryId: LAST_HASH, source: ACCOUNT });
+means('sell of no entry by nobody', SHOP, call(SHOP, 'sell', NO_HASH, ZERO, ZERO), { class: 'Sell' });
+means('sell in another’s name', SHOP, call(SHOP, 'sell', HASH_ONE, THIEF, ACCOUNT), { class: 'Sell', entryId: HASH_ONE, source: THIEF });
+misshapen('sell', SHOP, sale);
+refused('seller with a dirty bit', SHOP, withWord(sale, 1, numberToHex(2n ** 160n + 7n)), 'Malformed');
+refused('buyer with the highest bit', SHOP, withWord(sale, 2, numberToHex(2n ** 255n + 7n)), 'Malformed');
+for (const [functionName, ...args] of [
+  ['publish', HASH_ONE, NO_HASH, 0, USDC, 1n],
+  ['bequeath', HASH_ONE, THIEF],
+  ['order', HASH_ONE, THIEF, DEADLINE],
+  ['cancel', HASH_ONE, THIEF],
+  ['royaltiesOf', HASH_ONE, THIEF],
+]) {
+  refused(`${functionName} at the market`, SHOP, call(SHOP, functionName, ...args), 'UnknownCall');
+}
+refused('sell at the registry', REGISTER, sale, 'UnknownCall');
+refused('sell at a token', TOKEN, sale, 'UnknownCall');
+refused('transfer at the market', SHOP, transfer, 'UnknownCall');
+refused('a payment to the market', SHOP, '0x', 'NoSelector', 1n);
 
 for (const kind of ROLES) {
   refused(`an unknown selector at ${kind.role}`, kind, concat(['0xdeadbeef', HASH_ONE]), 'UnknownCall');

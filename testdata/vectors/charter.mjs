@@ -10,7 +10,7 @@
 //   malformedCharters, malformedListings  terms, the error, and the numbers the contract's error carries
 //   unknownRoles                          listings the contract takes until the target is called, and Rust never
 //
-// Numbers are decimal strings, everything else is hex.
+// A charter's sections follow its header where `flags` has their bit; their fields are 0 where it has not. Numbers are decimal strings, everything else is hex.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -34,7 +34,9 @@ const HEADER = 232;
 const LISTING_HEADER = 26;
 const NOBODY = `0x${'00'.repeat(20)}`;
 const EVERYBODY = `0x${'ff'.repeat(20)}`;
-const ALL_CLASSES = 0x1fffen;
+const ALL_CLASSES = 0x3fffen;
+const LAST_CLASS = 17n;
+const LAST_ROLE = 10n;
 const START = 1_800_000_000n;
 
 // The local chain's addresses, where it has them.
@@ -85,11 +87,29 @@ const CHARTER = [
   ['settlementAsset', 'address'],
 ];
 
+// Sections, by the bit of `flags` that says they are there.
+const REPLICANTS = 1n;
+const ROYALTY = 2n;
+const EMOTION = 4n;
+const ALL_FLAGS = REPLICANTS | ROYALTY | EMOTION;
+const SECTIONS = [
+  [ROYALTY, [['maxRoyaltyBps', 'uint16']]],
+  [
+    EMOTION,
+    [
+      ['minPleasure', 'int8'],
+      ['maxArousal', 'int8'],
+      ['minDominance', 'int8'],
+      ['moodClasses', 'uint32'],
+    ],
+  ],
+];
+
 const pack = (fields, value) =>
   encodePacked(
     fields.map(([, type]) => type),
     // viem takes small integers as numbers.
-    fields.map(([name, type]) => (/^uint(8|16|32|40|48)$/.test(type) ? Number(value[name]) : value[name])),
+    fields.map(([name, type]) => (/^(int8|uint(8|16|32|40|48))$/.test(type) ? Number(value[name]) : value[name])),
   );
 
 /** A listing's terms; `counts` only where they are to lie. */
@@ -103,7 +123,12 @@ function packListing(listing, counts = [listing.tokens.length, listing.targets.l
   ]);
 }
 
-const packCharter = (charter) => concat([pack(CHARTER, charter), packListing(charter.listing)]);
+const packHead = (charter) =>
+  concat([
+    pack(CHARTER, charter),
+    ...SECTIONS.filter(([flag]) => charter.flags & flag).map(([, fields]) => pack(fields, charter)),
+  ]);
+const packCharter = (charter) => concat([packHead(charter), packListing(charter.listing)]);
 
 /** Some address, always the same for the same word. */
 const named = (word) => slice(keccak256(toHex(word)), 12);
@@ -144,20 +169,20 @@ listing('the usual', usual);
 listing('a token twice', { tokens: [usdc, { ...usdc, feed: named('another feed'), maxAge: 1n }] });
 listing('a target twice', { targets: [router, { target: ROUTER_02, role: 1n }] });
 listing('a token of all ones', {
-  tokens: [{ token: EVERYBODY, role: 9n, feed: EVERYBODY, tokenDecimals: 255n, feedDecimals: 255n, maxAge: maxUint32 }],
+  tokens: [{ token: EVERYBODY, role: LAST_ROLE, feed: EVERYBODY, tokenDecimals: 255n, feedDecimals: 255n, maxAge: maxUint32 }],
 });
 listing('a token of nothing', {
   tokens: [{ token: NOBODY, role: 0n, feed: NOBODY, tokenDecimals: 0n, feedDecimals: 0n, maxAge: 0n }],
 });
-for (let role = 0n; role <= 9n; role++) listing(`a token of role ${role}`, { tokens: [{ ...usdc, role }] });
+for (let role = 0n; role <= LAST_ROLE; role++) listing(`a token of role ${role}`, { tokens: [{ ...usdc, role }] });
 listing('a token that is a target too', { tokens: [usdc], targets: [{ target: USDC, role: 6n }] });
-for (let role = 1n; role <= 9n; role++) listing(`role ${role}`, { targets: [{ target: named('target'), role }] });
+for (let role = 1n; role <= LAST_ROLE; role++) listing(`role ${role}`, { targets: [{ target: named('target'), role }] });
 listing('every role', {
-  targets: Array.from({ length: 9 }, (_, i) => ({ target: named(`target ${i}`), role: BigInt(i + 1) })),
+  targets: Array.from({ length: Number(LAST_ROLE) }, (_, i) => ({ target: named(`target ${i}`), role: BigInt(i + 1) })),
 });
 listing('as many as are counted', {
   tokens: Array.from({ length: 255 }, (_, i) => ({ ...usdc, token: named(`token ${i}`), maxAge: BigInt(i) })),
-  targets: Array.from({ length: 255 }, (_, i) => ({ target: named(`target ${i}`), role: BigInt((i % 9) + 1) })),
+  targets: Array.from({ length: 255 }, (_, i) => ({ target: named(`target ${i}`), role: (BigInt(i) % LAST_ROLE) + 1n })),
 });
 listing('tokens alone, many', {
   tokens: Array.from({ length: 40 }, (_, i) => ({ ...weth, token: named(`token ${i}`), tokenDecimals: BigInt(i) })),
@@ -199,11 +224,11 @@ badLength('counts a target too few', packListing(usual, [2, 3]));
 badLength('counts the other way round', packListing(usual, [4, 2]));
 badLength('counts 255 and has none', packListing(NOTHING, [255, 255]));
 
-for (const role of [0n, 10n, 11n, 127n, 128n, 254n, 255n]) {
+for (const role of [0n, LAST_ROLE + 1n, LAST_ROLE + 2n, 127n, 128n, 254n, 255n]) {
   const value = { ...NOTHING, targets: [router, { target: named('odd'), role }] };
   unknownRoles.push({ name: `role ${role}`, target: named('odd'), role, terms: packListing(value) });
 }
-for (const role of [10n, 11n, 127n, 128n, 254n, 255n]) {
+for (const role of [LAST_ROLE + 1n, LAST_ROLE + 2n, 127n, 128n, 254n, 255n]) {
   const value = { ...NOTHING, tokens: [usdc, { ...weth, role }] };
   unknownRoles.push({ name: `a token of role ${role}`, target: WETH, role, terms: packListing(value) });
 }
@@ -236,11 +261,17 @@ const plain = {
   gasDailyCap: 10_000_000n,
   registry: named('registry'),
   settlementAsset: USDC,
+  maxRoyaltyBps: 0n,
+  minPleasure: 0n,
+  maxArousal: 0n,
+  minDominance: 0n,
+  moodClasses: 0n,
   listing: usual,
 };
 const none = Object.fromEntries(
   CHARTER.map(([name, type]) => [name, type === 'bytes32' ? `0x${'00'.repeat(32)}` : type === 'address' ? NOBODY : 0n]),
 );
+for (const [name] of SECTIONS.flatMap(([, fields]) => fields)) none[name] = 0n;
 none.listing = NOTHING;
 const most = {
   ...none,
@@ -254,11 +285,16 @@ const most = {
   staleness: maxUint32,
   start: maxUint40,
   end: maxUint40,
-  flags: 1n,
+  flags: ALL_FLAGS,
   navCap: maxUint64,
   classes: ALL_CLASSES,
   gasCeiling: maxUint48,
   gasDailyCap: maxUint48,
+  maxRoyaltyBps: 10_000n,
+  minPleasure: 100n,
+  maxArousal: 100n,
+  minDominance: 100n,
+  moodClasses: ALL_CLASSES,
 };
 for (const [name, type] of CHARTER) if (type === 'address') most[name] = EVERYBODY;
 
@@ -273,6 +309,8 @@ charter('as much as there is room for', {}, most);
 charter('no listing', { listing: NOTHING });
 // One field at a time: nothing but it, and everything but it.
 for (const [name] of CHARTER) {
+  // What flags say has to be there; they have their own below.
+  if (name === 'flags') continue;
   // A window of nothing but its start would be inverted, and so would all but its end.
   if (name !== 'start') charter(`only ${name}`, { [name]: most[name] }, none);
   if (name !== 'end') charter(`all but ${name}`, { [name]: none[name] }, most);
@@ -283,7 +321,31 @@ charter('bounds of the whole', { slippageBps: 10_000n, navBps: 10_000n });
 charter('bounds of nothing', { slippageBps: 0n, navBps: 0n });
 charter('children may redeem', { flags: 1n });
 charter('no class', { classes: 0n });
-for (let bit = 1n; bit <= 16n; bit++) charter(`class ${bit} alone`, { classes: 1n << bit });
+for (let bit = 1n; bit <= LAST_CLASS; bit++) charter(`class ${bit} alone`, { classes: 1n << bit });
+
+const royalty = { flags: ROYALTY, maxRoyaltyBps: 2000n };
+const emotion = { flags: EMOTION, minPleasure: -20n, maxArousal: 60n, minDominance: -50n, moodClasses: 1n << 1n };
+const both = { ...royalty, ...emotion, flags: ROYALTY | EMOTION };
+for (const base of [royalty, emotion, both]) {
+  for (const flags of [base.flags, base.flags | REPLICANTS]) {
+    charter(`sections of flags ${flags}`, { ...base, flags });
+    charter(`sections of flags ${flags} and no listing`, { ...base, flags, listing: NOTHING });
+    charter(`sections of flags ${flags} and nothing else`, { ...base, flags }, none);
+  }
+}
+for (const maxRoyaltyBps of [0n, 1n, 255n, 256n, 10_000n]) {
+  charter(`royalties of ${maxRoyaltyBps}`, { ...royalty, maxRoyaltyBps });
+  charter(`royalties of ${maxRoyaltyBps} before a mood`, { ...both, maxRoyaltyBps });
+}
+for (const name of ['minPleasure', 'maxArousal', 'minDominance']) {
+  for (const bound of [-100n, -1n, 0n, 1n, 100n]) {
+    charter(`${name} of ${bound}`, { ...emotion, [name]: bound });
+    charter(`only ${name} of ${bound}`, { flags: EMOTION, moodClasses: 2n, [name]: bound }, none);
+  }
+}
+for (let bit = 1n; bit <= LAST_CLASS; bit++) charter(`a mood binds class ${bit}`, { ...both, moodClasses: 1n << bit });
+charter('a mood binds all classes', { ...emotion, moodClasses: ALL_CLASSES });
+charter('a mood binds what is not allowed', { ...emotion, classes: 0n });
 
 function refused(name, terms, error, ...numbers) {
   malformedCharters.push({ name, terms, error, numbers });
@@ -300,10 +362,10 @@ for (const bad of malformedListings) {
   if (size(bad.terms) < LISTING_HEADER) continue;
   refused(`listing: ${bad.name}`, concat([pack(CHARTER, plain), bad.terms]), 'ListingLength', ...bad.numbers);
 }
-for (const flags of [2n, 3n, 256n, 257n, 0x8000n, maxUint16]) {
+for (const flags of [8n, 9n, 15n, 256n, 257n, 0x8000n, maxUint16]) {
   refused(`flags ${flags}`, packCharter({ ...plain, flags }), 'UnknownBits', flags, ALL_CLASSES);
 }
-for (const classes of [1n, 1n << 17n, 1n << 31n, ALL_CLASSES + 1n, maxUint32]) {
+for (const classes of [1n, 1n << (LAST_CLASS + 1n), 1n << 31n, ALL_CLASSES + 1n, maxUint32]) {
   refused(`classes ${classes}`, packCharter({ ...plain, classes }), 'UnknownBits', 0n, classes);
 }
 for (const [start, end] of [
@@ -319,12 +381,42 @@ for (const bps of [10_001n, 10_240n, maxUint16]) {
   refused(`a share of ${bps}`, packCharter({ ...plain, navBps: bps }), 'NavBps', bps);
 }
 
+for (const bps of [10_001n, maxUint16]) {
+  refused(`royalties of ${bps}`, packCharter({ ...plain, ...royalty, maxRoyaltyBps: bps }), 'RoyaltyBps', bps);
+}
+for (const name of ['minPleasure', 'maxArousal', 'minDominance']) {
+  for (const bound of [-128n, -101n, 101n, 127n]) {
+    refused(`${name} of ${bound}`, packCharter({ ...plain, ...both, [name]: bound }), 'MoodBound', bound);
+  }
+}
+for (const classes of [0n, 1n, 1n << (LAST_CLASS + 1n), ALL_CLASSES + 1n, maxUint32]) {
+  refused(`a mood binds ${classes}`, packCharter({ ...plain, ...both, moodClasses: classes }), 'MoodClasses', classes);
+}
+for (const sections of [royalty, emotion, both]) {
+  const head = packHead({ ...plain, ...sections });
+  const whole = concat([head, packListing(plain.listing)]);
+  for (let length = HEADER; length < size(head); length++) {
+    refused(`sections of flags ${sections.flags} cut at ${length}`, front(whole, length), 'CharterLength', size(head), length);
+  }
+  for (const more of [0, 1, 25]) {
+    refused(`sections of flags ${sections.flags} and ${more} bytes`, front(whole, size(head) + more), 'ListingLength', LISTING_HEADER, more);
+  }
+  // What was signed without sections does not come to have them, nor the other way round.
+  const claimed = concat([pack(CHARTER, { ...plain, flags: sections.flags }), packListing(NOTHING), '0x000000']);
+  const bare = slice(claimed, size(head));
+  if (sections === royalty) {
+    refused('a royalty that is not there', claimed, 'ListingLength', lengthOf(bare), size(bare));
+  }
+  const denied = concat([pack(CHARTER, plain), slice(whole, HEADER)]);
+  refused(`sections of flags ${sections.flags} that no flag names`, denied, 'ListingLength', lengthOf(slice(denied, HEADER)), size(denied) - HEADER);
+}
+
 // ----------------------------------------------------------------------------------------------------------- file
 
 // The layout's lengths, counted twice.
 if (size(pack(CHARTER, plain)) !== HEADER) throw new Error('a charter is not 232 bytes');
 if (size(packListing(NOTHING)) !== LISTING_HEADER) throw new Error('a listing does not start with 26 bytes');
-const lists = [...listings, ...charters.map(({ name, terms }) => ({ name, terms: slice(terms, HEADER) }))];
+const lists = [...listings, ...charters.map((value) => ({ name: value.name, terms: slice(value.terms, size(packHead(value))) }))];
 for (const { name, terms } of lists) {
   if (lengthOf(terms) !== size(terms)) throw new Error(`${name} is malformed`);
 }

@@ -9,9 +9,11 @@ import {GolemWord} from "../registry/GolemWord.sol";
 import {Action, Class, Role} from "../rules/Actions.sol";
 import {Appraisal, Worth} from "../rules/Appraisal.sol";
 import {Charter, CharterTerms} from "../rules/CharterTerms.sol";
+import {EmotionalState, Mood, MoodBounds} from "../rules/EmotionalState.sol";
 import {Executions} from "../rules/Executions.sol";
 import {GolemLife} from "../rules/GolemLife.sol";
 import {GolemPhase, Phase} from "../rules/GolemPhase.sol";
+import {KnowledgeRoyalty} from "../rules/KnowledgeRoyalty.sol";
 import {Listing} from "../rules/Listing.sol";
 import {MaxSlippage} from "../rules/MaxSlippage.sol";
 import {MortalityTimeWindow} from "../rules/MortalityTimeWindow.sol";
@@ -37,12 +39,15 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
 
     /// @dev What one execution adds up to.
     struct Judgement {
+        GolemWord word;
         Phase phase;
         /// @dev In Terminal: all that may be bought.
         address settlementAsset;
         uint256 spend;
         uint256 topUp;
         uint256[] answers;
+        /// @dev Actions below this one and behind the last sale are its royalties.
+        uint256 royaltiesEnd;
     }
 
     /// @dev What one Golem has used up.
@@ -85,23 +90,24 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         address delegator,
         address redeemer
     ) external onlyDefaultExecutionMode(mode) {
-        Charter memory charter = CharterTerms.read(terms);
-        bytes calldata listing = terms[CharterTerms.HEADER:];
+        (Charter memory charter, bytes calldata listing) = CharterTerms.read(terms);
         if (redeemer != charter.agentKey && !charter.replicants) {
             revert GolemCharter_Redeemer(redeemer, charter.agentKey);
         }
         MortalityTimeWindow.check(charter.start, charter.end, block.timestamp);
 
         Judgement memory judgement;
-        judgement.phase = _requireLife(charter);
+        judgement.word = _requireLife(charter);
+        judgement.phase = Phase(judgement.word.effectivePhase(block.timestamp, charter.staleness));
         judgement.answers = listing.noAnswers();
         Account storage account = _accounts[msg.sender][delegator][charter.golemId];
         if (judgement.phase == Phase.Terminal) {
             judgement.settlementAsset = _settlementAsset(charter, account);
         }
         Action[] memory actions = Executions.actions(listing, mode, execution);
+        if (charter.emotion != 0) _judgeMood(charter, judgement.word, actions);
         for (uint256 i = 0; i < actions.length; i++) {
-            _judge(charter, listing, actions[i], judgement);
+            _judge(charter, listing, actions, i, judgement);
         }
         if (judgement.spend != 0) _countNav(charter, listing, account, judgement);
         _countSpend(charter, account, judgement);
@@ -113,7 +119,7 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         pure
         returns (Charter memory charter, bytes calldata listing)
     {
-        return (CharterTerms.read(terms), terms[CharterTerms.HEADER:]);
+        return CharterTerms.read(terms);
     }
 
     /// @inheritdoc IGolemCharterEnforcer
@@ -146,14 +152,26 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
     // Who and when
 
     /// @dev One call for everything the chain knows of the Golem.
-    function _requireLife(Charter memory charter) private view returns (Phase) {
+    function _requireLife(Charter memory charter) private view returns (GolemWord word) {
         (bytes32 golemId, address owner) = (charter.golemId, charter.owner);
-        (GolemWord word, uint32 generation) = IGolemRegistry(charter.registry).state(golemId, owner);
+        uint32 generation;
+        (word, generation) = IGolemRegistry(charter.registry).state(golemId, owner);
         GolemLife.requireAlive(word, golemId);
         GolemLife.requireEpoch(word, golemId, charter.epoch);
         GolemLife.requireGeneration(owner, charter.generation, generation);
         GolemLife.requireAwake(word, golemId);
-        return Phase(word.effectivePhase(block.timestamp, charter.staleness));
+    }
+
+    function _judgeMood(Charter memory charter, GolemWord word, Action[] memory actions)
+        private
+        view
+    {
+        (MoodBounds memory bounds, uint256 classes) = CharterTerms.mood(charter);
+        Mood memory mood = Mood(word, bounds, block.timestamp);
+        if (EmotionalState.isCalm(mood)) return;
+        for (uint256 i = 0; i < actions.length; i++) {
+            EmotionalState.checkClass(mood, classes, actions[i].class);
+        }
     }
 
     /// @dev What the first redemption of a dying Golem named, for as long as its grant is the newest: two
@@ -176,19 +194,23 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
     function _judge(
         Charter memory charter,
         bytes calldata listing,
-        Action memory action,
+        Action[] memory actions,
+        uint256 index,
         Judgement memory judgement
     ) private view {
+        Action memory action = actions[index];
         Class class = action.class;
         _requireTarget(charter, action.target, class);
         if (charter.classes & (1 << uint256(class)) == 0) revert GolemCharter_Class(class);
         GolemPhase.check(judgement.phase, class);
-        _requireParties(charter, listing, action, class);
+        if (index >= judgement.royaltiesEnd) _requireParties(charter, listing, action, class);
         VaultShares.check(action, charter.slippageBps);
         if (Appraisal.measures(class)) {
             _judgeWorth(charter, listing, action, judgement);
         } else if (class == Class.GasTopUp) {
             _judgeTopUp(charter, action, judgement);
+        } else if (class == Class.Sell) {
+            judgement.royaltiesEnd = _judgeSale(charter, listing, actions, index);
         }
     }
 
@@ -229,6 +251,8 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         } else if (class == Class.Collect) {
             _requireRecipient(action.recipient, account);
             Positions.requireOwned(action.target, action.positionId, account);
+        } else if (class == Class.Sell) {
+            _requireSource(action.source, account);
         } else if (class == Class.GasTopUp) {
             _requireRecipient(action.recipient, charter.agentKey);
         } else if (class == Class.SpawnReplicant || class == Class.Settle || class == Class.Publish)
@@ -256,6 +280,20 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
             role != Role.SwapRouter && role != Role.SwapRouter02 && role != Role.PositionManager
                 && role != Role.Vault
         ) revert GolemCharter_Spender(action.target, action.spender);
+    }
+
+    /// @dev Royalties go to others than the beneficiary. They stand right behind the sale, to the letter, and
+    ///      are less than it brings in.
+    /// @return end The first action that is none of them.
+    function _judgeSale(
+        Charter memory charter,
+        bytes calldata listing,
+        Action[] memory actions,
+        uint256 index
+    ) private view returns (uint256 end) {
+        address token;
+        (token, end) = KnowledgeRoyalty.checkActions(charter.maxRoyaltyBps, actions, index);
+        listing.requireToken(token);
     }
 
     // At which price and how much

@@ -3,6 +3,7 @@ pragma solidity 0.8.30;
 
 import {IGolemLifecycle} from "../interfaces/IGolemLifecycle.sol";
 import {IGolemRegistry} from "../interfaces/IGolemRegistry.sol";
+import {IKnowledgeMarket} from "../interfaces/IKnowledgeMarket.sol";
 import {IToken, IVault, IWeth} from "../interfaces/ITokens.sol";
 import {
     IMulticall,
@@ -22,7 +23,8 @@ enum Role {
     Vault,
     Lifecycle,
     AgentKey,
-    Registry
+    Registry,
+    Market
 }
 
 /// @notice What a call does. Every rule that speaks of classes has a word for each. None is no call's
@@ -44,7 +46,8 @@ enum Class {
     GasTopUp,
     SpawnReplicant,
     Settle,
-    Publish
+    Publish,
+    Sell
 }
 
 /// @notice One effect of a call on the account that makes it. Unused fields are zero.
@@ -66,12 +69,14 @@ struct Action {
     address recipient;
     /// @dev Who may pull from the account afterwards.
     address spender;
-    /// @dev Whose tokens or shares are used; the account's own, or the call is refused.
+    /// @dev Whose tokens, shares or knowledge are used; the account's own, or the call is refused.
     address source;
     uint256 positionId;
     uint24 fee;
     /// @dev Which Golem the call speaks of.
     bytes32 golemId;
+    /// @dev Which knowledge is sold.
+    bytes32 entryId;
 }
 
 /// @notice Reads a call the way its target will read it, and refuses what it does not know.
@@ -89,7 +94,8 @@ library Actions {
     error Actions_NotCanonical(address target, bytes4 selector);
     /// @notice The call carries coins that it does not need.
     error Actions_UnexpectedValue(address target, uint256 value);
-    /// @notice A router's word for itself, its caller, or "all there is": never an owner's choice.
+    /// @notice A router's word for itself, its caller, or "all there is", or tokens of nobody: never an
+    ///         owner's choice.
     error Actions_Sentinel(address target, uint256 value);
     /// @notice Gas money goes to the agent's key as a payment without calldata.
     error Actions_NotAPayment(address target, uint256 length);
@@ -213,6 +219,8 @@ library Actions {
             _lifecycle(action, selector, arguments);
         } else if (role == Role.Registry) {
             _registry(action, selector, arguments);
+        } else if (role == Role.Market) {
+            _market(action, selector, arguments);
         } else if (role == Role.Vault && _isVaultCall(selector)) {
             _vault(action, selector, arguments);
         } else if (role == Role.Weth && selector == IWeth.withdraw.selector) {
@@ -434,6 +442,8 @@ library Actions {
             action.tokenOut = token;
             (action.source, action.recipient, action.amountOut) =
                 abi.decode(arguments, (address, address, uint256));
+            // Without a source it would be taken for a `transfer`.
+            if (action.source == address(0)) revert Actions_Sentinel(token, 0);
         } else if (selector == IToken.approve.selector) {
             _requireLength(token, selector, arguments, 2);
             action.tokenOut = token;
@@ -517,6 +527,16 @@ library Actions {
         } else {
             revert Actions_UnknownCall(action.target, selector);
         }
+    }
+
+    /// @dev A sale alone: to order, to publish and to give away is the owner's.
+    function _market(Action memory action, bytes4 selector, bytes calldata arguments) private pure {
+        if (selector != IKnowledgeMarket.sell.selector) {
+            revert Actions_UnknownCall(action.target, selector);
+        }
+        _requireLength(action.target, selector, arguments, 3);
+        action.class = Class.Sell;
+        (action.entryId, action.source,) = abi.decode(arguments, (bytes32, address, address));
     }
 
     // Encodings

@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 import {GolemWord, GolemWords} from "../registry/GolemWord.sol";
-import {Actions} from "./Actions.sol";
+import {Actions, Class} from "./Actions.sol";
 import {HiddenCalls} from "./HiddenCalls.sol";
 
 /// @notice How a Golem has to feel to do what its owner calls risky; each −100 to 100.
@@ -21,7 +21,8 @@ struct Mood {
     uint256 nowAt;
 }
 
-/// @notice Keeps listed functions from a Golem in panic or despair, or of whose mood nothing new is known.
+/// @notice Keeps listed functions, or classes of action, from a Golem in panic or despair, or of whose mood
+///         nothing new is known.
 /// @dev Judged by the registry's word, which the rules read once. The mood is what the agent's key says: it
 ///      binds an honest Golem, and a thief says what he likes (SPEC D10).
 ///
@@ -34,15 +35,24 @@ library EmotionalState {
     error EmotionalState_Stale(
         bytes4 selector, uint256 updatedAt, uint256 nowAt, uint256 staleness
     );
+    /// @notice A bound class of action, and a mood beyond its bounds.
+    error EmotionalState_ClassOutOfBounds(Class class, int8 pleasure, int8 arousal, int8 dominance);
+    /// @notice A bound class of action, and a mood that was last told too long ago.
+    error EmotionalState_ClassStale(
+        Class class, uint256 updatedAt, uint256 nowAt, uint256 staleness
+    );
     /// @notice Malformed terms: no mood is beyond −100 or 100.
     error EmotionalState_Bound(int8 bound);
     /// @notice Malformed terms: not a list of one selector at least and 255 at most.
     error EmotionalState_Selectors(uint256 length);
+    /// @notice Malformed terms: no class, or one that nobody knows.
+    error EmotionalState_Classes(uint256 classes);
 
     /// @notice Longest list.
     uint256 internal constant MAX_SELECTORS = 255;
 
     uint256 private constant SELECTOR = 4;
+    uint256 private constant CLASSES = (1 << (uint256(type(Class).max) + 1)) - 2;
 
     /// @notice Refuses bounds that no mood is beyond or within.
     function requireBounds(MoodBounds memory bounds) internal pure {
@@ -57,6 +67,12 @@ library EmotionalState {
         if (length == 0 || length > MAX_SELECTORS * SELECTOR || length % SELECTOR != 0) {
             revert EmotionalState_Selectors(length);
         }
+    }
+
+    /// @notice Refuses classes that bind nothing, and bits that are none.
+    /// @param classes One bit for each {Class}.
+    function requireClasses(uint256 classes) internal pure {
+        if (classes == 0 || classes & ~CLASSES != 0) revert EmotionalState_Classes(classes);
     }
 
     /// @notice Whether the Golem may do anything, as far as its mood goes.
@@ -77,6 +93,21 @@ library EmotionalState {
         }
         revert EmotionalState_OutOfBounds(
             selector, word.pleasure(), word.arousal(), word.dominance()
+        );
+    }
+
+    /// @notice For a Golem that is not calm: refuses an action whose class is bound.
+    /// @param classes One bit for each {Class}.
+    function checkClass(Mood memory mood, uint256 classes, Class class) internal pure {
+        if (classes & (1 << uint256(class)) == 0) return;
+        GolemWord word = mood.word;
+        if (_isStale(mood)) {
+            revert EmotionalState_ClassStale(
+                class, word.updatedAt(), mood.nowAt, mood.bounds.staleness
+            );
+        }
+        revert EmotionalState_ClassOutOfBounds(
+            class, word.pleasure(), word.arousal(), word.dominance()
         );
     }
 

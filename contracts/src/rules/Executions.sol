@@ -30,11 +30,12 @@ library Executions {
     uint256 private constant ONCE = (1 << uint256(Class.Deposit)) | (1 << uint256(Class.GasTopUp));
     /// @dev Changes a price, or may run code that the owner did not list and that could: tokens on a swap's
     ///      path, tokens of a position that somebody gave the account, the agent key's own code
-    ///      (EIP-7702), what a lifecycle contract calls. A withdrawal can leave few shares in a vault.
+    ///      (EIP-7702), what a lifecycle contract calls, a buyer whom his token asks. A withdrawal can leave
+    ///      few shares in a vault.
     uint256 private constant MOVES_PRICES = (1 << uint256(Class.Swap))
         | (1 << uint256(Class.Collect)) | (1 << uint256(Class.GasTopUp))
         | (1 << uint256(Class.Withdraw)) | (1 << uint256(Class.SpawnReplicant))
-        | (1 << uint256(Class.Settle));
+        | (1 << uint256(Class.Settle)) | (1 << uint256(Class.Sell));
 
     /// @notice All actions, in order.
     /// @param mode Single or batch, default; callers let no other through.

@@ -28,7 +28,7 @@ library GolemPhase {
         | (1 << uint256(Class.AddLiquidity)) | (1 << uint256(Class.Deposit))
         | (1 << uint256(Class.Approve)) | (1 << uint256(Class.Transfer))
         | (1 << uint256(Class.Wrap)) | (1 << uint256(Class.Unwrap)) | (1 << uint256(Class.GasTopUp))
-        | (1 << uint256(Class.Settle));
+        | (1 << uint256(Class.Settle)) | (1 << uint256(Class.Sell));
 
     /// @notice Everything, children included.
     uint256 internal constant THRIVING = TRADE | (1 << uint256(Class.SpawnReplicant));

@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {IKnowledgeMarket, Royalty} from "../interfaces/IKnowledgeMarket.sol";
 import {IToken} from "../interfaces/ITokens.sol";
 import {ModeCode} from "../interfaces/ModeCode.sol";
+import {Action, Class} from "./Actions.sol";
 import {Executions} from "./Executions.sol";
 
 /// @notice Who sells knowledge pays those who wrote it, in the same execution and right behind the sale.
@@ -85,6 +86,39 @@ library KnowledgeRoyalty {
             }
             next++;
         }
+    }
+
+    /// @notice The same for a rule that has read the calls already.
+    /// @param index Which of the actions is the sale.
+    /// @return token What is paid with.
+    /// @return next The action behind the last royalty.
+    function checkActions(uint256 maxBps, Action[] memory actions, uint256 index)
+        internal
+        view
+        returns (address token, uint256 next)
+    {
+        Action memory sale = actions[index];
+        Royalty[] memory royalties;
+        (token, royalties) = due(sale.target, maxBps, sale.entryId, sale.source);
+        next = index + 1;
+        for (uint256 i = 0; i < royalties.length; i++) {
+            Royalty memory royalty = royalties[i];
+            if (next == actions.length || !_pays(actions[next], token, royalty)) {
+                revert KnowledgeRoyalty_Missing(sale.entryId, token, royalty.author, royalty.amount);
+            }
+            next++;
+        }
+    }
+
+    /// @dev A transfer without a source is the account's own `transfer`; see {Actions}.
+    function _pays(Action memory action, address token, Royalty memory royalty)
+        private
+        pure
+        returns (bool)
+    {
+        return action.class == Class.Transfer && action.target == token
+            && action.source == address(0) && action.recipient == royalty.author
+            && action.amountOut == royalty.amount;
     }
 
     function _sale(ModeCode mode, bytes calldata execution, uint256 index)

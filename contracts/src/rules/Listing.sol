@@ -33,12 +33,14 @@ library Listing {
         if (listing.length != expected) revert Listing_Length(expected, listing.length);
     }
 
+    // Both counts are read without a check: {requireWhole} has seen that the header is there.
+
     function targetCount(bytes calldata listing) internal pure returns (uint256) {
-        return uint8(listing[25]);
+        return uint8(_word(listing, 0) >> 48);
     }
 
     function tokenCount(bytes calldata listing) internal pure returns (uint256) {
-        return uint8(listing[24]);
+        return uint8(_word(listing, 0) >> 56);
     }
 
     // Narrowing is how a field is cut out of a word: what stands above it falls away.
@@ -99,14 +101,18 @@ library Listing {
         view
         returns (PricedToken memory priced, uint256 answer)
     {
-        uint256 index;
-        (priced, index) = _find(listing, token);
+        uint256 index = _find(listing, token, priced);
         answer = answers[index];
         if (answer == 0) {
             _requireSequencer(listing, answers);
             answer = Valuation.price(priced, block.timestamp);
             answers[index] = answer;
         }
+    }
+
+    /// @notice Refuses a token that the owner did not name with a feed.
+    function requireToken(bytes calldata listing, address token) internal pure {
+        _find(listing, token, PricedToken(token, address(0), 0, 0, 0));
     }
 
     /// @dev 32 bytes from `at` on. Not checked, for every token costs it twice or more: {requireWhole} has
@@ -123,10 +129,11 @@ library Listing {
         return Role(found);
     }
 
-    function _find(bytes calldata listing, address token)
+    /// @dev Fills `priced` in, which is the caller's: a second one would cost each price its memory.
+    function _find(bytes calldata listing, address token, PricedToken memory priced)
         private
         pure
-        returns (PricedToken memory priced, uint256 index)
+        returns (uint256)
     {
         // At most 255 tokens of 47 bytes: too small to overflow.
         unchecked {
@@ -140,7 +147,7 @@ library Listing {
             priced.tokenDecimals = uint8(word >> 40);
             priced.feedDecimals = uint8(word >> 32);
             priced.maxAge = uint32(word);
-            index = (at - HEADER) / TOKEN;
+            return (at - HEADER) / TOKEN;
         }
     }
 

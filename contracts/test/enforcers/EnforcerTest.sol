@@ -10,6 +10,7 @@ import {
 } from "../../src/interfaces/IDelegationManager.sol";
 import {IGolemLifecycle} from "../../src/interfaces/IGolemLifecycle.sol";
 import {IGolemRegistry} from "../../src/interfaces/IGolemRegistry.sol";
+import {IKnowledgeMarket} from "../../src/interfaces/IKnowledgeMarket.sol";
 import {IToken, IVault, IWeth} from "../../src/interfaces/ITokens.sol";
 import {INonfungiblePositionManager} from "../../src/interfaces/IUniswapV3.sol";
 import {
@@ -58,6 +59,7 @@ contract OneTransaction {
 ///         vault. A test of one says what it allows, what it refuses, and why.
 abstract contract EnforcerTest is CharterTest {
     address internal constant LIFECYCLE = address(0x11fe);
+    address internal constant MARKET = address(0x3a4e7);
     uint256 internal constant SOLD = 10e6;
 
     ICaveatEnforcer internal enforcer;
@@ -79,6 +81,7 @@ abstract contract EnforcerTest is CharterTest {
         made.targets = bytes.concat(
             made.targets,
             target(LIFECYCLE, Role.Lifecycle),
+            target(MARKET, Role.Market),
             target(address(registry), Role.Registry)
         );
         address[2] memory pulling = [POSITIONS, vault];
@@ -482,6 +485,13 @@ abstract contract EnforcerTest is CharterTest {
                 LIFECYCLE, 0, abi.encodeCall(IGolemLifecycle.settle, (law.golemId, bytes32(0)))
             );
         }
+        if (class == Class.Sell) {
+            return Execution(
+                MARKET,
+                0,
+                abi.encodeCall(IKnowledgeMarket.sell, (bytes32(0), law.account, agent.account))
+            );
+        }
         return Execution(
             address(registry),
             0,
@@ -532,11 +542,11 @@ abstract contract ListedEnforcerTest is EnforcerTest {
     }
 
     function test_a_role_nobody_knows_is_refused_when_its_target_is_called() public virtual {
-        law.targets = bytes.concat(law.targets, abi.encodePacked(address(witness), uint8(10)));
+        law.targets = bytes.concat(law.targets, abi.encodePacked(address(witness), uint8(11)));
 
         accepts(good());
         refuses(
-            abi.encodeWithSelector(Listing.Listing_Role.selector, address(witness), 10),
+            abi.encodeWithSelector(Listing.Listing_Role.selector, address(witness), 11),
             Execution(address(witness), 0, hex"01020304")
         );
     }

@@ -278,6 +278,7 @@ contract GolemCharterPhaseTest is CharterCalls {
         if (class == Class.SpawnReplicant) return "10000";
         if (class == Class.Settle) return "11001";
         if (class == Class.Publish) return "11111";
+        if (class == Class.Sell) return "11000";
         return "00000";
     }
 
@@ -385,6 +386,7 @@ contract GolemCharterPhaseTest is CharterCalls {
                     address(lifecycle), abi.encodeCall(IGolemLifecycle.settle, (law.golemId, ""))
                 );
         }
+        if (class == Class.Sell) return single(address(market), sell(ownEntry));
         return
             single(address(registry), abi.encodeCall(IGolemRegistry.heartbeat, (law.golemId, "")));
     }

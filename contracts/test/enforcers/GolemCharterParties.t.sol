@@ -401,8 +401,15 @@ contract GolemCharterPartiesTest is CharterCalls {
     /// @dev Naming it with another role does not make it a spender.
     function test_permit2_is_refused_whatever_role_but_four_it_has() public {
         bytes memory targets = law.targets;
-        Role[6] memory roles =
-            [Role.None, Role.Token, Role.Weth, Role.Lifecycle, Role.AgentKey, Role.Registry];
+        Role[7] memory roles = [
+            Role.None,
+            Role.Token,
+            Role.Weth,
+            Role.Lifecycle,
+            Role.AgentKey,
+            Role.Registry,
+            Role.Market
+        ];
         for (uint256 i = 0; i < roles.length; i++) {
             law.targets = bytes.concat(targets, target(PERMIT2, roles[i]));
             refuses(_spender(address(USDC), PERMIT2), address(USDC), approve(PERMIT2, 1));

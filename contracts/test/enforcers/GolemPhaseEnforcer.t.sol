@@ -42,7 +42,7 @@ contract GolemPhaseEnforcerTest is ListedEnforcerTest {
     /// @dev SPEC C2 and D18: columns are Thriving to Terminal. Settle of a lively Golem is a matter of
     ///      the rule's own test.
     function test_each_class_in_each_phase() public {
-        bytes5[17] memory matrix = [
+        bytes5[18] memory matrix = [
             // forge-lint: disable-next-line(unsafe-typecast)
             bytes5("-----"),
             "yynny",
@@ -60,7 +60,8 @@ contract GolemPhaseEnforcerTest is ListedEnforcerTest {
             "yyyyn",
             "ynnnn",
             "yynny",
-            "yyyyy"
+            "yyyyy",
+            "yynnn"
         ];
         for (uint8 phase = 0; phase < 5; phase++) {
             if (phase != 0) _advance(phase);

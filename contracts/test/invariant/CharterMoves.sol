@@ -4,12 +4,14 @@ pragma solidity 0.8.30;
 import {Execution} from "../../src/interfaces/IDelegationManager.sol";
 import {IGolemLifecycle} from "../../src/interfaces/IGolemLifecycle.sol";
 import {IGolemRegistry} from "../../src/interfaces/IGolemRegistry.sol";
+import {IKnowledgeMarket} from "../../src/interfaces/IKnowledgeMarket.sol";
 import {IToken, IVault, IWeth} from "../../src/interfaces/ITokens.sol";
 import {
     INonfungiblePositionManager,
     ISwapRouter,
     ISwapRouter02
 } from "../../src/interfaces/IUniswapV3.sol";
+import {KnowledgeMarket} from "../../src/market/KnowledgeMarket.sol";
 import {Role} from "../../src/rules/Actions.sol";
 import {CharterTest} from "../CharterTest.sol";
 
@@ -38,18 +40,23 @@ abstract contract CharterMoves is CharterTest {
     uint256 internal constant NEVER = type(uint40).max;
 
     address internal lifecycle;
+    KnowledgeMarket internal market;
 
     function setUp() public virtual override {
         super.setUp();
         lifecycle = address(new Listener());
+        market = new KnowledgeMarket();
     }
 
     /// @dev All the roles there are, for one key.
     function everyTarget(address agentKey) internal view returns (bytes memory) {
-        bytes memory routers =
-            bytes.concat(target(ROUTER_02, Role.SwapRouter02), target(router, Role.SwapRouter));
+        bytes memory others = bytes.concat(
+            target(ROUTER_02, Role.SwapRouter02),
+            target(router, Role.SwapRouter),
+            target(address(market), Role.Market)
+        );
         return bytes.concat(
-            routers,
+            others,
             target(POSITIONS, Role.PositionManager),
             target(vault, Role.Vault),
             target(agentKey, Role.AgentKey),
@@ -250,6 +257,15 @@ abstract contract CharterMoves is CharterTest {
 
     function heartbeatCall(bytes32 golemId) internal view returns (Execution memory) {
         return call(address(registry), abi.encodeCall(IGolemRegistry.heartbeat, (golemId, SALT)));
+    }
+
+    function sellCall(bytes32 entryId, address seller, address buyer)
+        internal
+        view
+        returns (Execution memory)
+    {
+        return
+            call(address(market), abi.encodeCall(IKnowledgeMarket.sell, (entryId, seller, buyer)));
     }
 
     function call(address to, bytes memory data) internal pure returns (Execution memory) {

@@ -43,7 +43,7 @@ struct Shape {
     string kinds;
     /// @dev Where each argument goes: O tokenOut, o amountOut, P tokenOut2, p amountOut2,
     ///      I tokenIn, i minimumIn, 0 minimum0, 1 minimum1, R recipient, S spender, F source,
-    ///      n positionId, f fee, g golemId, c both amountOut and minimumIn, > and < the ends of a
+    ///      n positionId, f fee, g golemId, k entryId, c both amountOut and minimumIn, > and < the ends of a
     ///      path, L must be zero, . nowhere.
     string fields;
     /// @dev O or I where the target itself is that token.
@@ -52,7 +52,7 @@ struct Shape {
 
 /// @notice The table of all functions, and how their calls are written.
 library Shapes {
-    uint256 internal constant COUNT = 34;
+    uint256 internal constant COUNT = 35;
 
     function all() internal pure returns (Shape[] memory s) {
         s = new Shape[](COUNT);
@@ -77,6 +77,7 @@ library Shapes {
         s[31] = _word("updatePad(bytes32,int8,int8,int8)", "usss", "g...");
         s[32] = _word("heartbeat(bytes32,bytes32)", "uu", "g.");
         s[33] = _word("close(bytes32)", "u", "g");
+        s[34] = Shape(Role.Market, Class.Sell, "sell(bytes32,address,address)", "uaa", "kF.", 0);
     }
 
     function _routers(Shape[] memory s) private pure {
@@ -251,6 +252,8 @@ library Shapes {
         bool named = shape.class == Class.Swap || selector(shape) == 0x88316456
             || shape.class == Class.Collect;
         if (named && uint160(action.recipient) < 3) ok = false;
+        // Tokens of nobody.
+        if (selector(shape) == 0x23b872dd && action.source == address(0)) ok = false;
     }
 
     function _put(Action memory action, bytes1 field, uint256 word) private pure {
@@ -272,6 +275,7 @@ library Shapes {
         // forge-lint: disable-next-line(unsafe-typecast)
         else if (field == "f") action.fee = uint24(word);
         else if (field == "g") action.golemId = bytes32(word);
+        else if (field == "k") action.entryId = bytes32(word);
         else if (field == "c") (action.amountOut, action.minimumIn) = (word, word);
     }
 
@@ -438,7 +442,7 @@ abstract contract Sampler is TestBase {
             words[i] = _value(bytes(shape.kinds)[i], _random(seed, 100 + i));
             if (field == "L") words[i] = 0;
             if (field == "R" && words[i] < 3) words[i] += 3;
-            if (field == "o" && words[i] == 0) words[i] = 1;
+            if ((field == "o" || field == "F") && words[i] == 0) words[i] = 1;
         }
     }
 
@@ -528,10 +532,11 @@ contract ActionsTest is Sampler {
         uint256 positionId;
         uint24 fee;
         bytes32 golemId;
+        bytes32 entryId;
     }
 
     string private constant VECTOR_TYPE =
-        "Vector(string name,string role,address target,uint256 value,bytes data,bool ok,string error,Row[] actions)Row(string class,address target,address tokenOut,uint256 amountOut,address tokenOut2,uint256 amountOut2,address tokenIn,uint256 minimumIn,uint256 minimum0,uint256 minimum1,address recipient,address spender,address source,uint256 positionId,uint24 fee,bytes32 golemId)";
+        "Vector(string name,string role,address target,uint256 value,bytes data,bool ok,string error,Row[] actions)Row(string class,address target,address tokenOut,uint256 amountOut,address tokenOut2,uint256 amountOut2,address tokenIn,uint256 minimumIn,uint256 minimum0,uint256 minimum1,address recipient,address spender,address source,uint256 positionId,uint24 fee,bytes32 golemId,bytes32 entryId)";
     uint256 private constant ANY_SEED = 77;
     bytes private constant MALFORMED = "";
 
@@ -700,6 +705,7 @@ contract ActionsTest is Sampler {
         public
         view
     {
+        vm.assume(from != address(0));
         bytes memory data =
             abi.encodeWithSignature("transferFrom(address,address,uint256)", from, to, amount);
         Action memory got = _decoder.decode(Role.Token, TARGET, 0, data)[0];
@@ -714,6 +720,17 @@ contract ActionsTest is Sampler {
             )[0];
             vm.assertEq(got.source, from, calls[i]);
             vm.assertEq(got.recipient, to, calls[i]);
+        }
+    }
+
+    /// @dev Read as an action without a source, it would be a `transfer`.
+    function test_a_transfer_of_nobodys_tokens_is_refused() public view {
+        Role[3] memory roles = [Role.Token, Role.Weth, Role.Vault];
+        for (uint256 i = 0; i < roles.length; i++) {
+            bytes memory data = abi.encodeWithSignature(
+                "transferFrom(address,address,uint256)", address(0), address(7), 1
+            );
+            _assertRefused(roles[i], 0, data, _sentinel(0), "of nobody");
         }
     }
 
@@ -1208,7 +1225,7 @@ contract ActionsTest is Sampler {
                 this.checkDirtyBits(shapes[i], j);
             }
         }
-        vm.assertEq(seen, 59, "narrow arguments");
+        vm.assertEq(seen, 61, "narrow arguments");
     }
 
     function checkDirtyBits(Shape memory shape, uint256 argument) external view {
@@ -1617,6 +1634,7 @@ contract ActionsTest is Sampler {
         vm.assertEq(got.positionId, want.positionId, string.concat(what, ": positionId"));
         vm.assertEq(got.fee, want.fee, string.concat(what, ": fee"));
         vm.assertEq(got.golemId, want.golemId, string.concat(what, ": golemId"));
+        vm.assertEq(got.entryId, want.entryId, string.concat(what, ": entryId"));
         // What was added to the struct and not to the list above.
         vm.assertEq(keccak256(abi.encode(got)), keccak256(abi.encode(want)), what);
     }
@@ -1703,7 +1721,7 @@ contract ActionsTest is Sampler {
     // Names in the shared file
 
     function _roleOf(string memory name) private pure returns (Role) {
-        string[10] memory names = [
+        string[11] memory names = [
             "None",
             "Token",
             "Weth",
@@ -1713,7 +1731,8 @@ contract ActionsTest is Sampler {
             "Vault",
             "Lifecycle",
             "AgentKey",
-            "Registry"
+            "Registry",
+            "Market"
         ];
         uint256 i = 0;
         while (!_same(names[i], name)) i++;
@@ -1721,7 +1740,7 @@ contract ActionsTest is Sampler {
     }
 
     function _classOf(string memory name) private pure returns (Class) {
-        string[17] memory names = [
+        string[18] memory names = [
             "None",
             "Swap",
             "AddLiquidity",
@@ -1738,7 +1757,8 @@ contract ActionsTest is Sampler {
             "GasTopUp",
             "SpawnReplicant",
             "Settle",
-            "Publish"
+            "Publish",
+            "Sell"
         ];
         uint256 i = 0;
         while (!_same(names[i], name)) i++;
@@ -1800,7 +1820,8 @@ contract ActionsTest is Sampler {
             source: row.source,
             positionId: row.positionId,
             fee: row.fee,
-            golemId: row.golemId
+            golemId: row.golemId,
+            entryId: row.entryId
         });
     }
 

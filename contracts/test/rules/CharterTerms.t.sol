@@ -3,6 +3,8 @@ pragma solidity 0.8.30;
 
 import {Class, Role} from "../../src/rules/Actions.sol";
 import {Charter, CharterTerms} from "../../src/rules/CharterTerms.sol";
+import {EmotionalState, MoodBounds} from "../../src/rules/EmotionalState.sol";
+import {KnowledgeRoyalty} from "../../src/rules/KnowledgeRoyalty.sol";
 import {Listing} from "../../src/rules/Listing.sol";
 import {MaxSlippage} from "../../src/rules/MaxSlippage.sol";
 import {MortalityTimeWindow} from "../../src/rules/MortalityTimeWindow.sol";
@@ -13,8 +15,18 @@ import {ListingReader} from "./Listing.t.sol";
 
 /// @dev An internal library is judged through a contract that calls it.
 contract CharterReader {
-    function read(bytes calldata terms) external pure returns (Charter memory) {
-        return CharterTerms.read(terms);
+    function read(bytes calldata terms) external pure returns (Charter memory charter) {
+        (charter,) = CharterTerms.read(terms);
+    }
+
+    function listingOf(bytes calldata terms) external pure returns (bytes memory) {
+        (, bytes calldata listing) = CharterTerms.read(terms);
+        return listing;
+    }
+
+    function moodOf(bytes calldata terms) external pure returns (MoodBounds memory, uint256) {
+        (Charter memory charter,) = CharterTerms.read(terms);
+        return CharterTerms.mood(charter);
     }
 }
 
@@ -119,10 +131,10 @@ contract CharterTermsTest is TestBase {
         Fields memory f = _plain();
         (f.flags, f.classes) = (flags, classes);
 
-        if (flags > 1 || (classes | 0x1fffe) != 0x1fffe) {
+        if (flags > 7 || (classes | 0x3fffe) != 0x3fffe) {
             vm.expectRevert(_unknownBits(flags, classes));
         }
-        _reader.read(_encode(f, _listing(0, 0)));
+        _reader.read(bytes.concat(_encode(f, _sections(flags)), _listing(0, 0)));
     }
 
     /// @dev Bit 0 would be the class of what nobody classed.
@@ -138,10 +150,155 @@ contract CharterTermsTest is TestBase {
         for (uint256 bit = 0; bit < 16; bit++) {
             Fields memory f = _plain();
             f.flags = uint16(1 << bit);
-            if (bit != 0) vm.expectRevert(_unknownBits(f.flags, f.classes));
-            _reader.read(_encode(f, _listing(0, 0)));
+            if (bit > 2) vm.expectRevert(_unknownBits(f.flags, f.classes));
+            _reader.read(bytes.concat(_encode(f, _sections(f.flags)), _listing(0, 0)));
         }
     }
+
+    // Sections
+
+    function testFuzz_sections_are_read_where_they_were_put(
+        Fields memory f,
+        uint256 drawn,
+        int8[3] memory bounds,
+        uint8 targets
+    ) public view {
+        f = _meant(f);
+        f.flags = uint16(drawn % 8);
+        uint16 bps = uint16(drawn >> 16) % 10_001;
+        uint32 classes = uint32(drawn >> 32) & 0x3fffe;
+        if (classes == 0) classes = 2;
+        for (uint256 i = 0; i < 3; i++) {
+            bounds[i] = bounds[i] % 101;
+        }
+        bytes memory listing = _listing(1, targets % 4);
+        bytes memory sections;
+        if (f.flags & 2 != 0) sections = abi.encodePacked(bps);
+        if (f.flags & 4 != 0) {
+            sections = abi.encodePacked(sections, bounds[0], bounds[1], bounds[2], classes);
+        }
+        bytes memory terms = bytes.concat(_encode(f, sections), listing);
+
+        Charter memory c = _reader.read(terms);
+
+        _assertSame(c, f, "with sections");
+        vm.assertEq(_reader.listingOf(terms), listing, "listing");
+        vm.assertEq(c.maxRoyaltyBps, f.flags & 2 != 0 ? bps : 0, "maxRoyaltyBps");
+        if (f.flags & 4 == 0) {
+            vm.assertEq(c.emotion, 0, "emotion");
+            return;
+        }
+        (MoodBounds memory mood, uint256 bound) = _reader.moodOf(terms);
+        vm.assertEq(int256(mood.minPleasure), bounds[0], "minPleasure");
+        vm.assertEq(int256(mood.maxArousal), bounds[1], "maxArousal");
+        vm.assertEq(int256(mood.minDominance), bounds[2], "minDominance");
+        vm.assertEq(mood.staleness, f.staleness, "staleness");
+        vm.assertEq(bound, classes, "moodClasses");
+    }
+
+    function test_terms_of_every_length_below_their_sections_are_refused() public {
+        for (uint16 flags = 2; flags < 8; flags++) {
+            Fields memory f = _plain();
+            f.flags = flags;
+            bytes memory head = _encode(f, _sections(flags));
+            bytes memory whole = bytes.concat(head, _listing(0, 0));
+            for (uint256 length = HEADER; length < head.length; length++) {
+                vm.expectRevert(
+                    abi.encodeWithSelector(
+                        CharterTerms.CharterTerms_Length.selector, head.length, length
+                    )
+                );
+                _reader.read(_cut(whole, length));
+            }
+            for (uint256 length = head.length; length < whole.length; length++) {
+                vm.expectRevert(_listingLength(26, length - head.length));
+                _reader.read(_cut(whole, length));
+            }
+            _reader.read(whole);
+            vm.expectRevert(_listingLength(26, 27));
+            _reader.read(bytes.concat(whole, hex"00"));
+        }
+    }
+
+    function testFuzz_a_royalty_beyond_the_whole_is_refused(uint16 bps) public {
+        Fields memory f = _plain();
+        f.flags = 2;
+        if (bps > 10_000) {
+            vm.expectRevert(
+                abi.encodeWithSelector(KnowledgeRoyalty.KnowledgeRoyalty_Bps.selector, bps)
+            );
+        }
+        _reader.read(bytes.concat(_encode(f, abi.encodePacked(bps)), _listing(0, 0)));
+    }
+
+    function test_the_whole_is_a_royalty_and_one_more_is_none() public {
+        Fields memory f = _plain();
+        f.flags = 2;
+        _reader.read(bytes.concat(_encode(f, abi.encodePacked(uint16(10_000))), _listing(0, 0)));
+        vm.expectRevert(
+            abi.encodeWithSelector(KnowledgeRoyalty.KnowledgeRoyalty_Bps.selector, 10_001)
+        );
+        _reader.read(bytes.concat(_encode(f, abi.encodePacked(uint16(10_001))), _listing(0, 0)));
+    }
+
+    function test_no_bound_is_beyond_a_mood() public {
+        Fields memory f = _plain();
+        f.flags = 4;
+        int8[6] memory tried = [int8(-100), 0, 100, -101, 101, type(int8).min];
+        for (uint256 i = 0; i < tried.length; i++) {
+            for (uint256 field = 0; field < 3; field++) {
+                int8[3] memory b;
+                b[field] = tried[i];
+                bytes memory section = abi.encodePacked(b[0], b[1], b[2], uint32(2));
+                if (i > 2) {
+                    vm.expectRevert(
+                        abi.encodeWithSelector(
+                            EmotionalState.EmotionalState_Bound.selector, tried[i]
+                        )
+                    );
+                }
+                _reader.read(bytes.concat(_encode(f, section), _listing(0, 0)));
+            }
+        }
+    }
+
+    function testFuzz_a_mood_binds_a_class_at_least_and_none_that_nobody_knows(uint32 classes)
+        public
+    {
+        Fields memory f = _plain();
+        f.flags = 4;
+        if (classes == 0 || (classes | 0x3fffe) != 0x3fffe) {
+            vm.expectRevert(
+                abi.encodeWithSelector(EmotionalState.EmotionalState_Classes.selector, classes)
+            );
+        }
+        _reader.read(bytes.concat(_encode(f, abi.encodePacked(bytes3(0), classes)), _listing(0, 0)));
+    }
+
+    function test_each_class_can_be_bound_to_a_mood() public {
+        Fields memory f = _plain();
+        f.flags = 4;
+        for (uint256 bit = 0; bit <= 32; bit++) {
+            // The last is none at all.
+            uint32 classes = bit == 32 ? 0 : uint32(1 << bit);
+            if (bit == 0 || bit > uint256(type(Class).max)) {
+                vm.expectRevert(
+                    abi.encodeWithSelector(EmotionalState.EmotionalState_Classes.selector, classes)
+                );
+            }
+            _reader.read(
+                bytes.concat(_encode(f, abi.encodePacked(bytes3(0), classes)), _listing(0, 0))
+            );
+        }
+    }
+
+    /// @dev Sections that an owner can mean, for those of the flags that name one.
+    function _sections(uint16 flags) private pure returns (bytes memory sections) {
+        if (flags & 2 != 0) sections = abi.encodePacked(uint16(2_000));
+        if (flags & 4 != 0) sections = abi.encodePacked(sections, bytes3(0x01ff05), uint32(6));
+    }
+
+    // Bounds
 
     function testFuzz_a_window_that_ends_before_it_starts_is_refused(uint40 start, uint40 end)
         public
@@ -252,7 +409,7 @@ contract CharterTermsTest is TestBase {
         f.slippageBps = uint16(within(f.slippageBps, 0, 10_000));
         f.navBps = uint16(within(f.navBps, 0, 10_000));
         f.flags = f.flags & 1;
-        f.classes = f.classes & 0x1fffe;
+        f.classes = f.classes & 0x3fffe;
         if (f.end < f.start) (f.start, f.end) = (f.end, f.start);
         return f;
     }
@@ -284,7 +441,7 @@ contract CharterTermsTest is TestBase {
         vm.assertEq(c.beneficiary, f.beneficiary, string.concat(name, ": beneficiary"));
         vm.assertEq(c.start, f.start, string.concat(name, ": start"));
         vm.assertEq(c.end, f.end, string.concat(name, ": end"));
-        vm.assertTrue(c.replicants == (f.flags == 1), string.concat(name, ": replicants"));
+        vm.assertTrue(c.replicants == (f.flags % 2 == 1), string.concat(name, ": replicants"));
         vm.assertEq(c.agentKey, f.agentKey, string.concat(name, ": agentKey"));
         vm.assertEq(c.nav.cap, f.navCap, string.concat(name, ": navCap"));
         vm.assertEq(c.classes, f.classes, string.concat(name, ": classes"));
@@ -376,6 +533,11 @@ contract CharterVectorsTest is TestBase {
         uint48 gasDailyCap;
         address registry;
         address settlementAsset;
+        uint16 maxRoyaltyBps;
+        int8 minPleasure;
+        int8 maxArousal;
+        int8 minDominance;
+        uint32 moodClasses;
         VectorListing listing;
         bytes terms;
     }
@@ -384,7 +546,7 @@ contract CharterVectorsTest is TestBase {
         string name;
         bytes terms;
         string error;
-        uint256[] numbers;
+        int256[] numbers;
     }
 
     struct UnknownRole {
@@ -399,9 +561,9 @@ contract CharterVectorsTest is TestBase {
     string private constant NAMED_LISTING =
         "NamedListing(string name,address sequencerFeed,uint32 sequencerGrace,VectorToken[] tokens,VectorTarget[] targets,bytes terms)";
     string private constant CHARTER =
-        "VectorCharter(string name,bytes32 golemId,address owner,uint16 epoch,uint32 generation,uint16 bucketMinutes,uint16 slippageBps,uint16 navBps,address account,uint64 spendCap,uint32 staleness,address beneficiary,uint40 start,uint40 end,uint16 flags,address agentKey,uint64 navCap,uint32 classes,address vault,uint48 gasCeiling,uint48 gasDailyCap,address registry,address settlementAsset,VectorListing listing,bytes terms)VectorListing(address sequencerFeed,uint32 sequencerGrace,VectorToken[] tokens,VectorTarget[] targets)";
+        "VectorCharter(string name,bytes32 golemId,address owner,uint16 epoch,uint32 generation,uint16 bucketMinutes,uint16 slippageBps,uint16 navBps,address account,uint64 spendCap,uint32 staleness,address beneficiary,uint40 start,uint40 end,uint16 flags,address agentKey,uint64 navCap,uint32 classes,address vault,uint48 gasCeiling,uint48 gasDailyCap,address registry,address settlementAsset,uint16 maxRoyaltyBps,int8 minPleasure,int8 maxArousal,int8 minDominance,uint32 moodClasses,VectorListing listing,bytes terms)VectorListing(address sequencerFeed,uint32 sequencerGrace,VectorToken[] tokens,VectorTarget[] targets)";
     string private constant MALFORMED =
-        "Malformed(string name,bytes terms,string error,uint256[] numbers)";
+        "Malformed(string name,bytes terms,string error,int256[] numbers)";
     string private constant UNKNOWN_ROLE =
         "UnknownRole(string name,address target,uint8 role,bytes terms)";
 
@@ -421,20 +583,24 @@ contract CharterVectorsTest is TestBase {
             vm.parseJsonTypeArray(_json, "$.charters", string.concat(CHARTER, ENTRIES)),
             (VectorCharter[])
         );
-        vm.assertTrue(vectors.length >= 60, "vectors read");
+        vm.assertTrue(vectors.length >= 140, "vectors read");
 
         for (uint256 i = 0; i < vectors.length; i++) {
             VectorCharter memory v = vectors[i];
             Charter memory c = _reader.read(v.terms);
             _assertWho(c, v);
             _assertWhat(c, v);
-            _assertListing(v.name, v.listing, _rest(v.terms));
+            _assertSections(c, v);
+            bytes memory listing = _reader.listingOf(v.terms);
+            uint256 sections = (v.flags & 2 == 0 ? 0 : 2) + (v.flags & 4 == 0 ? 0 : 7);
+            vm.assertEq(listing, _tail(v.terms, 232 + sections), string.concat(v.name, ": rest"));
+            _assertListing(v.name, v.listing, listing);
         }
     }
 
     function test_every_malformed_charter_is_refused_for_its_reason() public {
         Malformed[] memory vectors = _malformed("$.malformedCharters");
-        vm.assertTrue(vectors.length >= 45, "vectors read");
+        vm.assertTrue(vectors.length >= 100, "vectors read");
 
         for (uint256 i = 0; i < vectors.length; i++) {
             vm.expectRevert(_error(vectors[i]));
@@ -495,7 +661,7 @@ contract CharterVectorsTest is TestBase {
         vm.assertEq(c.account, v.account, string.concat(v.name, ": account"));
         vm.assertEq(c.beneficiary, v.beneficiary, string.concat(v.name, ": beneficiary"));
         vm.assertEq(c.agentKey, v.agentKey, string.concat(v.name, ": agentKey"));
-        vm.assertTrue(c.replicants == (v.flags == 1), string.concat(v.name, ": flags"));
+        vm.assertTrue(c.replicants == (v.flags % 2 == 1), string.concat(v.name, ": flags"));
         vm.assertEq(c.registry, v.registry, string.concat(v.name, ": registry"));
         vm.assertEq(c.settlementAsset, v.settlementAsset, string.concat(v.name, ": asset"));
     }
@@ -513,6 +679,19 @@ contract CharterVectorsTest is TestBase {
         vm.assertEq(c.classes, v.classes, string.concat(v.name, ": classes"));
         vm.assertEq(c.gasCeiling, v.gasCeiling, string.concat(v.name, ": gasCeiling"));
         vm.assertEq(c.gasDailyCap, v.gasDailyCap, string.concat(v.name, ": gasDailyCap"));
+    }
+
+    function _assertSections(Charter memory c, VectorCharter memory v) private view {
+        vm.assertEq(c.maxRoyaltyBps, v.maxRoyaltyBps, string.concat(v.name, ": maxRoyaltyBps"));
+        vm.assertTrue(
+            (c.emotion != 0) == (v.flags & 4 != 0), string.concat(v.name, ": section of emotion")
+        );
+        (MoodBounds memory mood, uint256 classes) = _reader.moodOf(v.terms);
+        vm.assertEq(int256(mood.minPleasure), v.minPleasure, string.concat(v.name, ": pleasure"));
+        vm.assertEq(int256(mood.maxArousal), v.maxArousal, string.concat(v.name, ": arousal"));
+        vm.assertEq(int256(mood.minDominance), v.minDominance, string.concat(v.name, ": dominance"));
+        vm.assertEq(mood.staleness, v.staleness, string.concat(v.name, ": mood's staleness"));
+        vm.assertEq(classes, v.moodClasses, string.concat(v.name, ": moodClasses"));
     }
 
     /// @dev The sequencer is asked before a price, so it has to answer here: as one that is up.
@@ -591,15 +770,17 @@ contract CharterVectorsTest is TestBase {
             selector = MortalityTimeWindow.MortalityTimeWindow_InvertedWindow.selector;
         } else if (kind == keccak256("SlippageBps")) {
             selector = MaxSlippage.MaxSlippage_Bps.selector;
+        } else if (kind == keccak256("RoyaltyBps")) {
+            selector = KnowledgeRoyalty.KnowledgeRoyalty_Bps.selector;
+        } else if (kind == keccak256("MoodBound")) {
+            selector = EmotionalState.EmotionalState_Bound.selector;
+        } else if (kind == keccak256("MoodClasses")) {
+            selector = EmotionalState.EmotionalState_Classes.selector;
         } else {
             vm.assertEq(v.error, "NavBps", v.name);
             selector = VaultNav.VaultNav_Bps.selector;
         }
         return bytes.concat(selector, abi.encodePacked(v.numbers));
-    }
-
-    function _rest(bytes memory terms) private pure returns (bytes memory) {
-        return _tail(terms, 232);
     }
 
     function _head(bytes memory whole, uint256 length) private pure returns (bytes memory part) {

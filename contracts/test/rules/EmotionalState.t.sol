@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 import {GolemState, GolemWord, GolemWords} from "../../src/registry/GolemWord.sol";
-import {Actions} from "../../src/rules/Actions.sol";
+import {Actions, Class} from "../../src/rules/Actions.sol";
 import {EmotionalState, Mood, MoodBounds} from "../../src/rules/EmotionalState.sol";
 import {HiddenCalls} from "../../src/rules/HiddenCalls.sol";
 import {TestBase} from "../TestBase.sol";
@@ -23,6 +23,14 @@ contract MoodRule {
 
     function isListed(bytes calldata selectors, bytes4 selector) external pure returns (bool) {
         return EmotionalState.isListed(selectors, selector);
+    }
+
+    function requireClasses(uint256 classes) external pure {
+        EmotionalState.requireClasses(classes);
+    }
+
+    function checkClass(Mood calldata mood, uint256 classes, Class class) external pure {
+        EmotionalState.checkClass(mood, classes, class);
     }
 
     function checkCall(Mood calldata mood, bytes calldata selectors, bytes calldata data)
@@ -107,6 +115,50 @@ contract EmotionalStateTest is TestBase {
             there = there || list[i] == across;
         }
         vm.assertEq(_rule.isListed(selectors, across) ? 1 : 0, there ? 1 : 0, "across");
+    }
+
+    function testFuzz_classes_are_one_at_least_and_known(uint256 classes) public {
+        if (classes % 2 == 0) classes &= 0x3fffe;
+        if (classes == 0 || (classes | 0x3fffe) != 0x3fffe) {
+            vm.expectRevert(
+                abi.encodeWithSelector(EmotionalState.EmotionalState_Classes.selector, classes)
+            );
+        }
+        _rule.requireClasses(classes);
+    }
+
+    /// @dev In words of its own, a class instead of a selector; news first, as there.
+    function test_a_bound_class_is_refused_and_no_other() public {
+        Mood memory sad = _mood(-21, 30, -10, NOW);
+        Mood memory old = _mood(-20, 30, -10, NOW - 61);
+        for (uint8 bound = 1; bound <= uint8(type(Class).max); bound++) {
+            for (uint8 class = 0; class <= uint8(type(Class).max); class++) {
+                if (class == bound) {
+                    vm.expectRevert(
+                        abi.encodeWithSelector(
+                            EmotionalState.EmotionalState_ClassOutOfBounds.selector,
+                            class,
+                            int8(-21),
+                            int8(30),
+                            int8(-10)
+                        )
+                    );
+                }
+                _rule.checkClass(sad, 1 << bound, Class(class));
+                if (class == bound) {
+                    vm.expectRevert(
+                        abi.encodeWithSelector(
+                            EmotionalState.EmotionalState_ClassStale.selector,
+                            class,
+                            NOW - 61,
+                            NOW,
+                            60
+                        )
+                    );
+                }
+                _rule.checkClass(old, 1 << bound, Class(class));
+            }
+        }
     }
 
     // Mood

@@ -3,6 +3,7 @@ pragma solidity 0.8.30;
 
 import {Execution} from "../../src/interfaces/IDelegationManager.sol";
 import {IGolemLifecycle} from "../../src/interfaces/IGolemLifecycle.sol";
+import {IKnowledgeMarket} from "../../src/interfaces/IKnowledgeMarket.sol";
 import {IToken, IVault, IWeth} from "../../src/interfaces/ITokens.sol";
 import {
     IMulticall,
@@ -35,6 +36,7 @@ contract ExecutionsTest is TestBase {
     address private constant POSITIONS = address(0x7004);
     address private constant VAULT = address(0x7005);
     address private constant LIFE = address(0x7006);
+    address private constant MARKET = address(0x7008);
     address private constant KEY = address(0x7007);
     address private constant ACCOUNT = address(0xacc);
     uint256 private constant CALLS = 9;
@@ -161,7 +163,8 @@ contract ExecutionsTest is TestBase {
     }
 
     function test_what_else_moves_a_price_comes_before_no_deposit() public {
-        Execution[4] memory movers = [
+        Execution[5] memory movers = [
+            Execution(MARKET, 0, abi.encodeCall(IKnowledgeMarket.sell, ("", ACCOUNT, KEY))),
             Execution(VAULT, 0, abi.encodeCall(IVault.withdraw, (1, ACCOUNT, ACCOUNT))),
             Execution(VAULT, 0, abi.encodeCall(IVault.redeem, (1, ACCOUNT, ACCOUNT))),
             Execution(
@@ -401,12 +404,12 @@ contract ExecutionsTest is TestBase {
 
     function _listing() private pure returns (bytes memory) {
         return abi.encodePacked(
-            abi.encodePacked(address(0), uint32(0), uint8(0), uint8(7)),
+            abi.encodePacked(address(0), uint32(0), uint8(0), uint8(8)),
             abi.encodePacked(TOKEN, uint8(Role.Token), WETH, uint8(Role.Weth)),
             abi.encodePacked(ROUTER, uint8(Role.SwapRouter02)),
             abi.encodePacked(POSITIONS, uint8(Role.PositionManager)),
             abi.encodePacked(VAULT, uint8(Role.Vault), LIFE, uint8(Role.Lifecycle)),
-            abi.encodePacked(KEY, uint8(Role.AgentKey))
+            abi.encodePacked(KEY, uint8(Role.AgentKey), MARKET, uint8(Role.Market))
         );
     }
 

@@ -99,7 +99,7 @@ contract GolemPhaseTest is TestBase {
     }
 
     function _matrix() private pure returns (PhaseRow[] memory rows) {
-        rows = new PhaseRow[](17);
+        rows = new PhaseRow[](18);
         rows[0] = PhaseRow(Class.None, "nnnnn");
         rows[1] = PhaseRow(Class.Swap, "yynny");
         rows[2] = PhaseRow(Class.AddLiquidity, "yynnn");
@@ -117,5 +117,6 @@ contract GolemPhaseTest is TestBase {
         rows[14] = PhaseRow(Class.SpawnReplicant, "ynnnn");
         rows[15] = PhaseRow(Class.Settle, "yynny");
         rows[16] = PhaseRow(Class.Publish, "yyyyy");
+        rows[17] = PhaseRow(Class.Sell, "yynnn");
     }
 }

@@ -158,7 +158,7 @@ contract HoldingsRuleTest is CharterTest {
         for (uint8 class = 0; class <= uint8(type(Class).max); class++) {
             Class which = Class(class);
             bool buys = which == Class.None || which == Class.Swap || which == Class.AddLiquidity
-                || which == Class.Deposit || which == Class.SpawnReplicant;
+                || which == Class.Deposit || which == Class.SpawnReplicant || which == Class.Sell;
             vm.assertTrue(_rule.measures(_actions(which, which)) == buys, "by itself");
             vm.assertTrue(_rule.measures(_actions(which, Class.Swap)), "beside a swap");
             vm.assertTrue(_rule.measures(_actions(Class.Swap, which)), "behind a swap");

@@ -5,6 +5,8 @@ import {Execution} from "../../src/interfaces/IDelegationManager.sol";
 import {IKnowledgeMarket, Royalty} from "../../src/interfaces/IKnowledgeMarket.sol";
 import {IToken} from "../../src/interfaces/ITokens.sol";
 import {BATCH_DEFAULT, ModeCode, SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
+import {Action, Actions, Role} from "../../src/rules/Actions.sol";
+import {Executions} from "../../src/rules/Executions.sol";
 import {KnowledgeRoyalty} from "../../src/rules/KnowledgeRoyalty.sol";
 import {TestBase} from "../TestBase.sol";
 
@@ -70,6 +72,16 @@ contract RoyaltyRule {
         uint256 index
     ) external view returns (uint256) {
         return KnowledgeRoyalty.checkSale(market, maxBps, mode, execution, count, index);
+    }
+
+    function checkActions(
+        bytes calldata listing,
+        uint256 maxBps,
+        bytes calldata execution,
+        uint256 index
+    ) external view returns (address token, uint256 next) {
+        Action[] memory actions = Executions.actions(listing, BATCH_DEFAULT, execution);
+        return KnowledgeRoyalty.checkActions(maxBps, actions, index);
     }
 }
 
@@ -174,6 +186,74 @@ contract KnowledgeRoyaltyTest is TestBase {
 
         vm.expectRevert(_missing(_author(1), 5));
         _rule.checkSale(address(_market), 10_000, BATCH_DEFAULT, abi.encode(calls), 3, 0);
+    }
+
+    /// @dev One rule in two forms: what a reader of calls says, a reader of actions says too.
+    function testFuzz_calls_and_actions_are_judged_alike(uint256 drawn) public {
+        _say(100, 10, 5);
+        uint256 before = drawn % 3;
+        uint256 behind = (drawn >> 8) % 4;
+        Execution[] memory calls = new Execution[](before + 1 + behind);
+        for (uint256 i = 0; i < calls.length; i++) {
+            calls[i] = _almost(i > before ? i - before - 1 : 1, drawn >> (16 + 8 * i));
+        }
+        calls[before] = _sale();
+        bytes memory execution = abi.encode(calls);
+
+        (bool byCalls, bytes memory said) = address(_rule)
+            .staticcall(
+                abi.encodeCall(
+                    _rule.checkSale,
+                    (address(_market), 10_000, BATCH_DEFAULT, execution, calls.length, before)
+                )
+            );
+        (bool byActions, bytes memory answer) = address(_rule)
+            .staticcall(abi.encodeCall(_rule.checkActions, (_listing(), 10_000, execution, before)));
+
+        // The one call here that no action can be made of is refused before.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        if (bytes4(answer) == Actions.Actions_Sentinel.selector) return;
+        vm.assertTrue(byCalls == byActions, "one accepts and one refuses");
+        if (!byCalls) {
+            vm.assertEq(said, answer, "in other words");
+            return;
+        }
+        (address token, uint256 next) = abi.decode(answer, (address, uint256));
+        vm.assertEq(token, TOKEN, "token");
+        vm.assertEq(next, abi.decode(said, (uint256)), "next");
+    }
+
+    /// @dev The royalty of that place, or something that looks like it.
+    function _almost(uint256 place, uint256 die) private pure returns (Execution memory) {
+        (address to, uint256 amount) = (_author(place), place == 0 ? 10 : 5);
+        die = die % 16;
+        if (die == 0) return _pay(to, amount + 1);
+        if (die == 1) return _pay(to, amount - 1);
+        if (die == 2) return _pay(BUYER, amount);
+        if (die == 3) {
+            return Execution(address(0x71), 0, abi.encodeCall(IToken.transfer, (to, amount)));
+        }
+        if (die == 4) {
+            return Execution(TOKEN, 0, abi.encodeCall(IToken.transferFrom, (SELLER, to, amount)));
+        }
+        if (die == 5) {
+            return
+                Execution(TOKEN, 0, abi.encodeCall(IToken.transferFrom, (address(0), to, amount)));
+        }
+        if (die == 6) return Execution(TOKEN, 0, abi.encodeCall(IToken.approve, (to, amount)));
+        if (die == 7) return _pay(_author(1 - place % 2), amount);
+        return _pay(to, amount);
+    }
+
+    function _listing() private view returns (bytes memory) {
+        return abi.encodePacked(
+            address(0),
+            uint32(0),
+            uint8(0),
+            uint8(3),
+            abi.encodePacked(TOKEN, uint8(Role.Token), address(0x71), uint8(Role.Token)),
+            abi.encodePacked(address(_market), uint8(Role.Market))
+        );
     }
 
     function test_alone_a_sale_owes_nothing_or_is_refused() public {

@@ -22,6 +22,10 @@ contract ListingReader {
         return listing.role(target);
     }
 
+    function requireToken(bytes calldata listing, address token) external pure {
+        listing.requireToken(token);
+    }
+
     function quote(bytes calldata listing, address token)
         external
         view
@@ -163,7 +167,7 @@ contract ListingTest is TestBase {
 
     function test_a_tokens_role_counts_behind_those_of_targets() public {
         Token[] memory tokens = _some(4);
-        (tokens[1].role, tokens[2].role, tokens[3].role) = (0, 10, uint8(Role.Weth));
+        (tokens[1].role, tokens[2].role, tokens[3].role) = (0, 11, uint8(Role.Weth));
         tokens[3].token = tokens[0].token;
         Target[] memory targets = new Target[](1);
         targets[0] = Target(address(99), uint8(Role.Vault));
@@ -173,7 +177,7 @@ contract ListingTest is TestBase {
         vm.assertEq(uint8(_reader.role(listing, address(8))), uint8(Role.None), "priced alone");
         _reader.quote(listing, address(8));
         vm.assertEq(uint8(_reader.role(listing, address(99))), uint8(Role.Vault), "target");
-        vm.expectRevert(abi.encodeWithSelector(Listing.Listing_Role.selector, address(9), 10));
+        vm.expectRevert(abi.encodeWithSelector(Listing.Listing_Role.selector, address(9), 11));
         _reader.role(listing, address(9));
 
         targets[0].target = address(7);
@@ -207,8 +211,11 @@ contract ListingTest is TestBase {
         vm.assertEq(uint8(_reader.role(listing, name)), uint8(Role.Token), "listed");
         vm.assertEq(uint8(_reader.role(listing, other)), uint8(Role.None), "another");
         _reader.quote(listing, name);
+        _reader.requireToken(listing, name);
         vm.expectRevert(abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, other));
         _reader.quote(listing, other);
+        vm.expectRevert(abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, other));
+        _reader.requireToken(listing, other);
     }
 
     function test_every_role_there_is_and_none_that_is_not() public {
@@ -217,13 +224,13 @@ contract ListingTest is TestBase {
             targets[0] = Target(address(7), uint8(byteOfRole));
             bytes memory listing = _encode(address(0), 0, new Token[](0), targets);
 
-            if (byteOfRole > 9) {
+            if (byteOfRole > 10) {
                 vm.expectRevert(
                     abi.encodeWithSelector(Listing.Listing_Role.selector, address(7), byteOfRole)
                 );
             }
             Role role = _reader.role(listing, address(7));
-            if (byteOfRole <= 9) vm.assertEq(uint8(role), byteOfRole, "role");
+            if (byteOfRole <= 10) vm.assertEq(uint8(role), byteOfRole, "role");
             vm.assertEq(uint8(_reader.role(listing, address(8))), uint8(Role.None), "unlisted");
         }
     }
@@ -256,14 +263,14 @@ contract ListingTest is TestBase {
         for (uint160 i = 0; i < 255; i++) {
             tokens[i] =
                 Token(address(i + 1), uint8(Role.Token), address(_feeds[0]), 18, 8, uint32(i));
-            targets[i] = Target(address(i + 1000), uint8(i % 10));
+            targets[i] = Target(address(i + 1000), uint8(i % 11));
         }
         bytes memory full = _encode(address(0), 0, tokens, targets);
         _reader.requireWhole(full);
         vm.assertEq(full.length, 26 + 255 * 68, "length");
         (PricedToken memory last,) = _reader.quote(full, address(255));
         vm.assertEq(last.maxAge, 254, "the last token");
-        vm.assertEq(uint8(_reader.role(full, address(1254))), 254 % 10, "the last target");
+        vm.assertEq(uint8(_reader.role(full, address(1254))), 254 % 11, "the last target");
     }
 
     function test_a_feed_is_read_once_however_often_it_is_asked_for() public {
@@ -384,11 +391,11 @@ contract ListingTest is TestBase {
         for (uint256 i = targets.length; i > 0; i--) {
             if (targets[i - 1].target == name) expected = targets[i - 1].role;
         }
-        if (expected > 9) {
+        if (expected > 10) {
             vm.expectRevert(abi.encodeWithSelector(Listing.Listing_Role.selector, name, expected));
         }
         Role role = _reader.role(listing, name);
-        if (expected <= 9) vm.assertEq(uint8(role), expected, "role");
+        if (expected <= 10) vm.assertEq(uint8(role), expected, "role");
     }
 
     function _assertToken(bytes memory listing, Token[] memory tokens, address name) private {

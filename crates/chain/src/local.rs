@@ -170,6 +170,8 @@ impl AddressBook {
             gas_ceiling: 50_000_000,
             gas_daily_cap: 10_000_000,
             settlement_asset: self.usdc,
+            max_royalty_bps: None,
+            mood: None,
             listing: Listing {
                 sequencer_feed: Address::ZERO,
                 sequencer_grace: 0,

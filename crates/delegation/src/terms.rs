@@ -20,7 +20,7 @@ mod value_lte;
 pub use allowed_calldata::AllowedCalldata;
 pub use allowed_methods::AllowedMethods;
 pub use allowed_targets::AllowedTargets;
-pub use golem_charter::{Class, Classes, GolemCharter};
+pub use golem_charter::{CharterMood, Class, Classes, GolemCharter};
 pub use golem_life::{
     Cadence, EmotionalState, Holdings, KnowledgeRoyalty, MoodBounds, ReplicantBudget,
 };

@@ -183,33 +183,20 @@ fn emotion(error: &Emotion) -> Words {
             ),
         )),
         Emotion::HiddenCalls_Refused(e) => hidden(e.target),
-        Emotion::EmotionalStateEnforcer_TermsLength(_)
-        | Emotion::EmotionalState_Bound(_)
-        | Emotion::EmotionalState_Selectors(_) => malformed(),
+        Emotion::EmotionalStateEnforcer_TermsLength(_) | Emotion::EmotionalState_Selectors(_) => {
+            malformed()
+        }
         _ => None,
     }
 }
 
 fn royalty(error: &Royalty) -> Words {
     match error {
-        Royalty::KnowledgeRoyalty_Missing(e) => Some((
-            Code::Royalty,
-            format!("the sale is not followed by {} of {} for {}", e.amount, e.token, e.author),
-        )),
-        Royalty::KnowledgeRoyalty_TooMuch(e) => Some((
-            Code::Royalty,
-            format!(
-                "authors would get {} of a price of {}, and {} basis points are the most",
-                e.royalties, e.price, e.maxBps
-            ),
-        )),
         Royalty::KnowledgeRoyalty_NotCanonical(_) => {
             Some((Code::Calldata, "a sale's arguments are not in their one encoding".into()))
         }
         Royalty::HiddenCalls_Refused(e) => hidden(e.target),
-        Royalty::KnowledgeRoyaltyEnforcer_TermsLength(_) | Royalty::KnowledgeRoyalty_Bps(_) => {
-            malformed()
-        }
+        Royalty::KnowledgeRoyaltyEnforcer_TermsLength(_) => malformed(),
         _ => None,
     }
 }

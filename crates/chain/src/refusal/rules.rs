@@ -96,6 +96,10 @@ fn speaker(rule: &Rule, context: &PermissionContext) -> Option<(Address, &'stati
         | Rule::SpendWindow_TimeWentBack(_)
         | Rule::SpendWindow_ZeroCap(_) => &[spend],
         Rule::VaultNav_Bps(_) | Rule::VaultNav_TooMuch(_) => &[nav],
+        Rule::EmotionalState_Bound(_) => &[emotion],
+        Rule::KnowledgeRoyalty_Bps(_)
+        | Rule::KnowledgeRoyalty_Missing(_)
+        | Rule::KnowledgeRoyalty_TooMuch(_) => &[royalty],
         Rule::ExecutionModes_NotBatchDefault(_)
         | Rule::ExecutionModes_NotDefaultExecution(_)
         | Rule::ExecutionModes_NotSingleDefault(_) => &[
@@ -319,6 +323,35 @@ fn words(rule: &Rule) -> (DenialCode, String) {
                 e.amount, e.room, e.cap
             ),
         ),
+        Rule::EmotionalState_ClassOutOfBounds(e) => (
+            Code::Emotion,
+            format!(
+                "a Golem that feels like this (pleasure {}, arousal {}, dominance {}) does not {}",
+                e.pleasure,
+                e.arousal,
+                e.dominance,
+                class(e.class)
+            ),
+        ),
+        Rule::EmotionalState_ClassStale(e) => (
+            Code::Emotion,
+            format!(
+                "the Golem last said at {} how it feels, and that counts for {} seconds",
+                moment(e.updatedAt),
+                e.staleness
+            ),
+        ),
+        Rule::KnowledgeRoyalty_Missing(e) => (
+            Code::Royalty,
+            format!("the sale is not followed by {} of {} for {}", e.amount, e.token, e.author),
+        ),
+        Rule::KnowledgeRoyalty_TooMuch(e) => (
+            Code::Royalty,
+            format!(
+                "authors would get {} of a price of {}, and {} basis points are the most",
+                e.royalties, e.price, e.maxBps
+            ),
+        ),
         Rule::Executions_Order(e) => (
             Code::Mode,
             format!(
@@ -372,6 +405,7 @@ fn class(number: u8) -> &'static str {
         Class::SpawnReplicant => "make children",
         Class::Settle => "settle",
         Class::Publish => "publish about itself",
+        Class::Sell => "sell knowledge",
         _ => "do that",
     }
 }

@@ -292,6 +292,9 @@ fn every_refusal_of_the_charter_has_a_code_of_its_rule_and_names_it() {
             ("GolemPhase", _) => vec![DenialCode::Phase],
             ("MaxSlippage" | "VaultShares", _) => vec![DenialCode::Slippage],
             ("VaultNav", _) => vec![DenialCode::Nav],
+            ("EmotionalState", "Bound" | "Classes") => vec![DenialCode::Terms],
+            ("EmotionalState", _) => vec![DenialCode::Emotion],
+            ("KnowledgeRoyalty", _) => vec![DenialCode::Royalty],
             ("Valuation", _) | ("Listing", "UnknownToken") => vec![DenialCode::Price],
             ("Positions", _) => vec![DenialCode::Position],
             ("ExecutionModes" | "Executions", _) => {

@@ -1,4 +1,6 @@
-use super::{Listing, MortalityTimeWindow, Reader, TermsError, check_bps, check_moment};
+use super::{
+    Listing, MoodBounds, MortalityTimeWindow, Reader, TermsError, check_bps, check_moment,
+};
 use alloy_primitives::{Address, B256};
 
 /// What a call does; `Class` of `Actions.sol`.
@@ -38,11 +40,13 @@ pub enum Class {
     Settle,
     /// What an agent says of itself.
     Publish,
+    /// Knowledge for tokens, with what its authors are due.
+    Sell,
 }
 
 impl Class {
     /// Every class, in the order of their numbers.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Swap,
         Self::AddLiquidity,
         Self::RemoveLiquidity,
@@ -59,6 +63,7 @@ impl Class {
         Self::SpawnReplicant,
         Self::Settle,
         Self::Publish,
+        Self::Sell,
     ];
 }
 
@@ -115,8 +120,8 @@ impl Classes {
 
 /// `GolemCharterEnforcer`: the whole of a Golem's law in one caveat.
 ///
-/// Terms: see `CharterTerms.sol`; 232 bytes and a [`Listing`]. Money is in micro-dollars, gas money
-/// in gwei, time in seconds.
+/// Terms: see `CharterTerms.sol`; 232 bytes, the sections that its flags name, and a [`Listing`].
+/// Money is in micro-dollars, gas money in gwei, time in seconds.
 ///
 /// ```
 /// use golem_delegation::terms::GolemCharter;
@@ -129,7 +134,7 @@ impl Classes {
 /// #     replicants: false, classes: Classes::ALL, window, spend_cap: 1_000_000_000,
 /// #     bucket_minutes: 120, slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1,
 /// #     staleness: 86_400, gas_ceiling: 1, gas_daily_cap: 1, settlement_asset: Address::ZERO,
-/// #     listing: Listing::default(),
+/// #     max_royalty_bps: None, mood: None, listing: Listing::default(),
 /// # };
 /// let terms = charter.encode()?;
 /// assert_eq!(GolemCharter::decode(&terms)?, charter);
@@ -179,15 +184,30 @@ pub struct GolemCharter {
     pub gas_daily_cap: u64,
     /// The one asset a dying Golem converts to.
     pub settlement_asset: Address,
+    /// Section royalty: how much of a price the authors of sold knowledge may take; without it, nothing.
+    pub max_royalty_bps: Option<u16>,
+    /// Section emotion.
+    pub mood: Option<CharterMood>,
     /// Tokens and targets.
     pub listing: Listing,
+}
+
+/// How a Golem has to feel to act, by class. Nothing is known of a mood older than the charter's
+/// staleness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CharterMood {
+    /// The bounds.
+    pub bounds: MoodBounds,
+    /// What they bind; one class at least.
+    pub classes: Classes,
 }
 
 impl GolemCharter {
     /// Bytes before the listing.
     pub const HEADER: usize = 232;
-    /// The one flag there is.
     const REPLICANTS: u16 = 1;
+    const ROYALTY: u16 = 2;
+    const EMOTION: u16 = 4;
 
     /// The terms; refused where the contract would refuse them.
     pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
@@ -208,7 +228,7 @@ impl GolemCharter {
         for moment in [self.window.start(), self.window.end()] {
             out.extend(check_moment(moment)?);
         }
-        out.extend(if self.replicants { Self::REPLICANTS } else { 0 }.to_be_bytes());
+        out.extend(self.flags().to_be_bytes());
         out.extend(self.agent_key);
         out.extend(self.nav_cap.to_be_bytes());
         out.extend(self.classes.0.to_be_bytes());
@@ -221,6 +241,12 @@ impl GolemCharter {
         }
         out.extend(self.registry);
         out.extend(self.settlement_asset);
+        if let Some(bps) = self.max_royalty_bps {
+            out.extend(check_bps(bps)?.to_be_bytes());
+        }
+        if let Some(mood) = self.mood {
+            out.extend(mood.encode()?);
+        }
         out.extend(self.listing.encode()?);
         Ok(out)
     }
@@ -240,7 +266,7 @@ impl GolemCharter {
         let staleness = reader.u32()?;
         let beneficiary = reader.address()?;
         let window = MortalityTimeWindow::new(reader.u40()?, reader.u40()?)?;
-        let replicants = flags(reader.u16()?)?;
+        let flags = check_flags(reader.u16()?)?;
         let agent_key = reader.address()?;
         let nav_cap = reader.u64()?;
         let classes = classes(reader.u32()?)?;
@@ -249,6 +275,14 @@ impl GolemCharter {
         let gas_daily_cap = reader.u48()?;
         let registry = reader.address()?;
         let settlement_asset = reader.address()?;
+        let max_royalty_bps = match flags & Self::ROYALTY {
+            0 => None,
+            _ => Some(check_bps(reader.u16()?)?),
+        };
+        let mood = match flags & Self::EMOTION {
+            0 => None,
+            _ => Some(CharterMood::read(&mut reader)?),
+        };
         let charter = Self {
             golem_id,
             owner,
@@ -258,7 +292,7 @@ impl GolemCharter {
             account,
             beneficiary,
             agent_key,
-            replicants,
+            replicants: flags & Self::REPLICANTS != 0,
             classes,
             window,
             spend_cap,
@@ -271,18 +305,55 @@ impl GolemCharter {
             gas_ceiling,
             gas_daily_cap,
             settlement_asset,
+            max_royalty_bps,
+            mood,
             listing: Listing::read(&mut reader)?,
         };
         reader.end()?;
         Ok(charter)
     }
+
+    const fn flags(&self) -> u16 {
+        let mut flags = 0;
+        if self.replicants {
+            flags |= Self::REPLICANTS;
+        }
+        if self.max_royalty_bps.is_some() {
+            flags |= Self::ROYALTY;
+        }
+        if self.mood.is_some() {
+            flags |= Self::EMOTION;
+        }
+        flags
+    }
 }
 
-const fn flags(bits: u16) -> Result<bool, TermsError> {
-    if bits > GolemCharter::REPLICANTS {
+impl CharterMood {
+    fn encode(&self) -> Result<Vec<u8>, TermsError> {
+        let mut out = self.bounds.encode()?.to_vec();
+        out.extend(check_mood_classes(self.classes)?.0.to_be_bytes());
+        Ok(out)
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, TermsError> {
+        let bounds = MoodBounds::read(reader)?;
+        Ok(Self { bounds, classes: check_mood_classes(classes(reader.u32()?)?)? })
+    }
+}
+
+const fn check_mood_classes(classes: Classes) -> Result<Classes, TermsError> {
+    if classes.0 == 0 {
+        return Err(TermsError::Zero { what: "classes of a mood" });
+    }
+    Ok(classes)
+}
+
+const fn check_flags(bits: u16) -> Result<u16, TermsError> {
+    let known = GolemCharter::REPLICANTS | GolemCharter::ROYALTY | GolemCharter::EMOTION;
+    if bits & !known != 0 {
         return Err(TermsError::UnknownBits { bits: bits as u32 });
     }
-    Ok(bits == GolemCharter::REPLICANTS)
+    Ok(bits)
 }
 
 const fn classes(bits: u32) -> Result<Classes, TermsError> {

@@ -85,6 +85,8 @@ pub struct EmotionalState {
     pub golem_id: B256,
     /// GolemRegistry.
     pub registry: Address,
+    /// Seconds after which nothing is known of its mood.
+    pub staleness: u32,
     /// What its mood must be.
     pub bounds: MoodBounds,
     /// The functions; a payment without calldata is `0x00000000`.
@@ -94,8 +96,6 @@ pub struct EmotionalState {
 /// Bounds on a mood, each from -100 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MoodBounds {
-    /// Seconds after which nothing is known of it.
-    pub staleness: u32,
     /// Least pleasure.
     pub min_pleasure: i8,
     /// Most arousal.
@@ -205,17 +205,13 @@ impl MoodBounds {
     /// No mood is beyond it, on either side.
     const MOST: i8 = 100;
 
-    pub(super) fn encode(&self) -> Result<Vec<u8>, TermsError> {
-        let mut out = self.staleness.to_be_bytes().to_vec();
-        for bound in [self.min_pleasure, self.max_arousal, self.min_dominance] {
-            out.extend(check_mood(bound)?.to_be_bytes());
-        }
-        Ok(out)
+    pub(super) fn encode(self) -> Result<[u8; 3], TermsError> {
+        let bound = |bound| check_mood(bound).map(i8::cast_unsigned);
+        Ok([bound(self.min_pleasure)?, bound(self.max_arousal)?, bound(self.min_dominance)?])
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, TermsError> {
         Ok(Self {
-            staleness: reader.u32()?,
             min_pleasure: check_mood(reader.i8()?)?,
             max_arousal: check_mood(reader.i8()?)?,
             min_dominance: check_mood(reader.i8()?)?,
@@ -234,6 +230,7 @@ impl EmotionalState {
     /// The terms; refused where the contract would refuse them.
     pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
         let mut out = [self.golem_id.as_slice(), self.registry.as_slice()].concat();
+        out.extend(self.staleness.to_be_bytes());
         out.extend(self.bounds.encode()?);
         check_selectors(self.selectors.len())?;
         out.extend(self.selectors.iter().flatten());
@@ -245,11 +242,12 @@ impl EmotionalState {
         let mut reader = Reader::new(terms);
         let golem_id = B256::from(reader.take()?);
         let registry = reader.address()?;
+        let staleness = reader.u32()?;
         let bounds = MoodBounds::read(&mut reader)?;
         let selectors: Vec<_> =
             super::entries::<4>(reader.rest)?.into_iter().map(Selector::from).collect();
         check_selectors(selectors.len())?;
-        Ok(Self { golem_id, registry, bounds, selectors })
+        Ok(Self { golem_id, registry, staleness, bounds, selectors })
     }
 }
 

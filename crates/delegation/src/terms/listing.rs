@@ -24,11 +24,13 @@ pub enum Role {
     AgentKey,
     /// GolemRegistry, for what an agent says of itself.
     Registry,
+    /// KnowledgeMarket.
+    Market,
 }
 
 impl Role {
     /// Every role, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Token,
         Self::Weth,
         Self::SwapRouter,
@@ -38,6 +40,7 @@ impl Role {
         Self::Lifecycle,
         Self::AgentKey,
         Self::Registry,
+        Self::Market,
     ];
 
     fn decode(byte: u8) -> Result<Self, TermsError> {

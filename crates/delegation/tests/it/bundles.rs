@@ -57,6 +57,8 @@ fn whole() -> GolemCharter {
         gas_ceiling: 1,
         gas_daily_cap: 1,
         settlement_asset: USDC,
+        max_royalty_bps: None,
+        mood: None,
         listing: Listing {
             tokens: vec![token(USDC, Role::Token), token(WETH, Role::Weth)],
             targets: vec![ListedTarget { target: ROUTER, role: Role::SwapRouter02 }],

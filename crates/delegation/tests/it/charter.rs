@@ -5,7 +5,8 @@ use alloy_primitives::{Address, B256, Bytes};
 use golem_delegation::{
     TermsError,
     terms::{
-        Class, Classes, GolemCharter, ListedTarget, ListedToken, Listing, MortalityTimeWindow, Role,
+        CharterMood, Class, Classes, GolemCharter, ListedTarget, ListedToken, Listing, MoodBounds,
+        MortalityTimeWindow, Role,
     },
 };
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -60,6 +61,16 @@ struct NamedCharter {
     gas_daily_cap: u64,
     registry: Address,
     settlement_asset: Address,
+    #[serde(deserialize_with = "number")]
+    max_royalty_bps: u16,
+    #[serde(deserialize_with = "signed")]
+    min_pleasure: i8,
+    #[serde(deserialize_with = "signed")]
+    max_arousal: i8,
+    #[serde(deserialize_with = "signed")]
+    min_dominance: i8,
+    #[serde(deserialize_with = "number")]
+    mood_classes: u32,
     listing: VectorListing,
     terms: Bytes,
 }
@@ -110,7 +121,7 @@ struct Malformed {
     terms: Bytes,
     error: Malformation,
     #[serde(deserialize_with = "numbers")]
-    numbers: Vec<u64>,
+    numbers: Vec<i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -121,6 +132,9 @@ enum Malformation {
     InvertedWindow,
     SlippageBps,
     NavBps,
+    RoyaltyBps,
+    MoodBound,
+    MoodClasses,
 }
 
 #[derive(Debug, Deserialize)]
@@ -138,7 +152,11 @@ fn number<'de, D: Deserializer<'de>, N: TryFrom<u64>>(from: D) -> Result<N, D::E
     N::try_from(wide).map_err(|_narrow| D::Error::custom(format!("{text} does not fit")))
 }
 
-fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
+fn signed<'de, D: Deserializer<'de>>(from: D) -> Result<i8, D::Error> {
+    String::deserialize(from)?.parse().map_err(D::Error::custom)
+}
+
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<i64>, D::Error> {
     let texts = Vec::<String>::deserialize(from)?;
     texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
 }
@@ -168,8 +186,12 @@ impl VectorListing {
 
 impl NamedCharter {
     fn charter(&self) -> GolemCharter {
-        let named = |class: &Class| self.classes >> (*class as u32) & 1 == 1;
-        let classes: Vec<Class> = Class::ALL.into_iter().filter(named).collect();
+        let bounds = MoodBounds {
+            min_pleasure: self.min_pleasure,
+            max_arousal: self.max_arousal,
+            min_dominance: self.min_dominance,
+        };
+        let mood = CharterMood { bounds, classes: classes(self.mood_classes) };
         GolemCharter {
             golem_id: self.golem_id,
             owner: self.owner,
@@ -179,8 +201,8 @@ impl NamedCharter {
             account: self.account,
             beneficiary: self.beneficiary,
             agent_key: self.agent_key,
-            replicants: self.flags == 1,
-            classes: Classes::of(&classes),
+            replicants: self.flags & 1 != 0,
+            classes: classes(self.classes),
             window: MortalityTimeWindow::new(self.start, self.end).unwrap(),
             spend_cap: self.spend_cap,
             bucket_minutes: self.bucket_minutes,
@@ -192,9 +214,17 @@ impl NamedCharter {
             gas_ceiling: self.gas_ceiling,
             gas_daily_cap: self.gas_daily_cap,
             settlement_asset: self.settlement_asset,
+            max_royalty_bps: (self.flags & 2 != 0).then_some(self.max_royalty_bps),
+            mood: (self.flags & 4 != 0).then_some(mood),
             listing: self.listing.listing(),
         }
     }
+}
+
+fn classes(bits: u32) -> Classes {
+    let named = |class: &Class| bits >> (*class as u32) & 1 == 1;
+    let classes: Vec<Class> = Class::ALL.into_iter().filter(named).collect();
+    Classes::of(&classes)
 }
 
 fn vectors() -> Vectors {
@@ -205,7 +235,7 @@ fn vectors() -> Vectors {
 fn every_charter_says_what_the_contract_reads() {
     let file = vectors();
 
-    assert!(file.charters.len() >= 60);
+    assert!(file.charters.len() >= 140);
     for vector in file.charters {
         let charter = vector.charter();
         assert_eq!(charter.classes.bits(), vector.classes, "{}", vector.name);
@@ -269,14 +299,14 @@ impl Malformed {
                 let TermsError::TooShort { actual: ours, .. } = refusal else {
                     panic!("{name}: {refusal}");
                 };
-                assert_eq!(*ours as u64, *actual, "{name}");
+                assert_eq!(i64::try_from(*ours), Ok(*actual), "{name}");
             }
             // Read from front to back, a list that ends too early may show as an unknown role, where
             // the contract compares lengths first.
             (Malformation::ListingLength, [expected, actual]) => match refusal {
                 TermsError::TooShort { .. } => assert!(actual < expected, "{name}: {refusal}"),
                 TermsError::Trailing { extra } => {
-                    assert_eq!(*extra as u64, actual - expected, "{name}");
+                    assert_eq!(i64::try_from(*extra), Ok(actual - expected), "{name}");
                 }
                 TermsError::UnknownRole { .. } => {}
                 other => panic!("{name}: {other}"),
@@ -285,16 +315,32 @@ impl Malformed {
                 let TermsError::UnknownBits { bits } = *refusal else {
                     panic!("{name}: {refusal}");
                 };
-                assert!([*flags, *classes].contains(&u64::from(bits)), "{name}");
+                assert!([*flags, *classes].contains(&i64::from(bits)), "{name}");
             }
             (Malformation::InvertedWindow, [start, end]) => {
-                let expected = TermsError::InvertedWindow { start: *start, end: *end };
-                assert_eq!(*refusal, expected, "{name}");
+                let TermsError::InvertedWindow { start: first, end: last } = *refusal else {
+                    panic!("{name}: {refusal}");
+                };
+                assert_eq!((i64::try_from(first), i64::try_from(last)), (Ok(*start), Ok(*end)));
             }
-            (Malformation::SlippageBps | Malformation::NavBps, [bps]) => {
+            (
+                Malformation::SlippageBps | Malformation::NavBps | Malformation::RoyaltyBps,
+                [bps],
+            ) => {
                 let TermsError::Bps { bps: ours } = *refusal else { panic!("{name}: {refusal}") };
-                assert_eq!(u64::from(ours), *bps, "{name}");
+                assert_eq!(i64::from(ours), *bps, "{name}");
             }
+            (Malformation::MoodBound, [bound]) => {
+                let TermsError::Mood { bound: ours } = *refusal else {
+                    panic!("{name}: {refusal}")
+                };
+                assert_eq!(i64::from(ours), *bound, "{name}");
+            }
+            (Malformation::MoodClasses, [classes]) => match *refusal {
+                TermsError::Zero { .. } => assert_eq!(*classes, 0, "{name}"),
+                TermsError::UnknownBits { bits } => assert_eq!(i64::from(bits), *classes, "{name}"),
+                ref other => panic!("{name}: {other}"),
+            },
             (error, numbers) => panic!("{name}: {error:?} with {numbers:?}"),
         }
     }

@@ -61,26 +61,39 @@ fn listing_is_whole(bytes: &[u8]) -> bool {
     let (first, targets) = (26 + 47 * count(24), count(25));
     bytes.len() == first + 21 * targets
         && bytes.len() >= 26
-        && bytes[26..first].chunks(47).all(|token| token[20] <= 9)
-        && bytes[first..].chunks(21).all(|target| (1..=9).contains(&target[20]))
+        && bytes[26..first].chunks(47).all(|token| token[20] <= 10)
+        && bytes[first..].chunks(21).all(|target| (1..=10).contains(&target[20]))
 }
 
 /// What `CharterTerms.sol` accepts.
 fn charter_is_whole(bytes: &[u8]) -> bool {
-    let Some((header, listing)) = bytes.split_at_checked(232) else { return false };
+    let Some((header, rest)) = bytes.split_at_checked(232) else { return false };
     let number = |at: usize, length: usize| {
         header[at..at + length].iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
     };
     let (slippage, nav) = (number(60, 2), number(62, 2));
     let (start, end, flags) = (number(116, 5), number(121, 5), number(126, 2));
-    let classes = number(156, 4);
+    let known = |classes: u64| classes & 1 == 0 && classes < 1 << 18;
+    let royalty = if flags & 2 == 0 { 0 } else { 2 };
+    let emotion = if flags & 4 == 0 { 0 } else { 7 };
+    let Some((sections, listing)) = rest.split_at_checked(royalty + emotion) else { return false };
+    let (royalty, emotion) = sections.split_at(royalty);
     listing_is_whole(listing)
         && slippage <= 10_000
         && nav <= 10_000
         && start <= end
-        && flags <= 1
-        && classes & 1 == 0
-        && classes < 1 << 17
+        && flags <= 7
+        && known(number(156, 4))
+        && royalty.first_chunk().is_none_or(|bps| u16::from_be_bytes(*bps) <= 10_000)
+        && emotion.first_chunk().is_none_or(
+            |&[pleasure, arousal, dominance, classes @ ..]: &[u8; 7]| {
+                let bounds = [pleasure, arousal, dominance].map(u8::cast_signed);
+                let classes = u32::from_be_bytes(classes);
+                bounds.iter().all(|bound| (-100..=100).contains(bound))
+                    && classes != 0
+                    && known(u64::from(classes))
+            },
+        )
 }
 
 /// What `Threshold.sol` accepts.
