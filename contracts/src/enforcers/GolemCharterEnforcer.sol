@@ -149,6 +149,15 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         return _accounts[manager][delegator][golemId].nav[vault];
     }
 
+    /// @inheritdoc IGolemCharterEnforcer
+    function settlementOf(address manager, address delegator, bytes32 golemId)
+        external
+        view
+        returns (uint256)
+    {
+        return _accounts[manager][delegator][golemId].settlement;
+    }
+
     // Who and when
 
     /// @dev One call for everything the chain knows of the Golem.
@@ -211,6 +220,9 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
             _judgeTopUp(charter, action, judgement);
         } else if (class == Class.Sell) {
             judgement.royaltiesEnd = _judgeSale(charter, listing, actions, index);
+        } else if (class == Class.Withdraw && action.target == judgement.settlementAsset) {
+            // Shares that a dying Golem converts to; redeemed, they could be bought again.
+            revert GolemCharter_SettlementAsset(action.target, address(0), action.target);
         }
     }
 
@@ -283,7 +295,7 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
     }
 
     /// @dev Royalties go to others than the beneficiary. They stand right behind the sale, to the letter, and
-    ///      are less than it brings in.
+    ///      are no more than it brings in.
     /// @return end The first action that is none of them.
     function _judgeSale(
         Charter memory charter,
@@ -311,9 +323,7 @@ contract GolemCharterEnforcer is ExecutionModes, IGolemCharterEnforcer {
         } else if (action.class == Class.Swap) {
             // Settlement is exempt from caps, and so it goes one way only (SPEC D18).
             address asset = judgement.settlementAsset;
-            // A vault's share could be redeemed and bought again.
-            bool circle = action.tokenOut == asset || listing.role(asset) == Role.Vault;
-            if (action.tokenIn != asset || circle) {
+            if (action.tokenIn != asset || action.tokenOut == asset) {
                 revert GolemCharter_SettlementAsset(action.tokenOut, action.tokenIn, asset);
             }
         }

@@ -66,4 +66,11 @@ interface IGolemCharterEnforcer {
         external
         view
         returns (uint256);
+
+    /// @notice What a dying Golem converts to, epoch u16 above address; zero before its first redemption in
+    ///         Terminal.
+    function settlementOf(address manager, address delegator, bytes32 golemId)
+        external
+        view
+        returns (uint256);
 }

@@ -21,9 +21,10 @@ struct Mood {
     uint256 nowAt;
 }
 
-/// @notice Keeps listed functions, or classes of action, from a Golem in panic or despair, or of whose mood
-///         nothing new is known.
-/// @dev Judged by the registry's word, which the rules read once. The mood is what the agent's key says: it
+/// @notice Keeps listed functions, or classes of action, from a Golem in panic or despair, or of which nothing
+///         new is known.
+/// @dev Judged by the registry's word, which the rules read once, and whose age is that of its last news of
+///      any kind. The mood is what the agent's key says: it
 ///      binds an honest Golem, and a thief says what he likes (SPEC D10).
 ///
 ///      Selectors are packed, 4 bytes each, 1 to {MAX_SELECTORS}. A payment without calldata has none, and

@@ -26,7 +26,9 @@ library Executions {
     uint256 private constant PRICED_BEFORE = (1 << uint256(Class.AddLiquidity))
         | (1 << uint256(Class.RemoveLiquidity)) | (1 << uint256(Class.Deposit));
     /// @dev Not twice. A deposit makes shares dearer by what it rounds away, which the next one would pay;
-    ///      a key with code can act between two payments, which are measured against one balance.
+    ///      a key with code can act between two payments, which are measured against one balance. Inside a
+    ///      swap through his own token a thief can still nest another redemption and hold twice the ceiling:
+    ///      the day's cap counts both.
     uint256 private constant ONCE = (1 << uint256(Class.Deposit)) | (1 << uint256(Class.GasTopUp));
     /// @dev Changes a price, or may run code that the owner did not list and that could: tokens on a swap's
     ///      path, tokens of a position that somebody gave the account, the agent key's own code

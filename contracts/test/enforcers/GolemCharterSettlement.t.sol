@@ -7,6 +7,7 @@ import {IGolemLifecycle} from "../../src/interfaces/IGolemLifecycle.sol";
 import {IVault, IWeth} from "../../src/interfaces/ITokens.sol";
 import {ISwapRouter02, IUniswapV3Pool} from "../../src/interfaces/IUniswapV3.sol";
 import {SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
+import {Role} from "../../src/rules/Actions.sol";
 import {GolemLife} from "../../src/rules/GolemLife.sol";
 import {MaxSlippage} from "../../src/rules/MaxSlippage.sol";
 import {SpendWindow} from "../../src/rules/SpendWindow.sol";
@@ -112,17 +113,36 @@ contract GolemCharterSettlementTest is CharterCalls {
         );
     }
 
-    /// @dev Shares could be redeemed and bought again, beyond every cap.
-    function test_a_vaults_shares_are_no_settlement_asset() public {
+    /// @dev Shares could be redeemed and bought again, beyond every cap; also where one grant knows the vault
+    ///      and another of the same epoch only its shares.
+    function test_a_vaults_shares_are_bought_once() public {
+        accepts(vault, deposit(100e6, account));
         law.settlementAsset = vault;
+        bytes memory out = abi.encodeCall(IVault.withdraw, (1e6, account, account));
+        bytes memory knowsTheVault = encode(law);
         law.tokens = bytes.concat(law.tokens, token(vault, usdcUsd, 12));
+        law.targets = target(ROUTER_02, Role.SwapRouter02);
         advanceTo(4);
         bytes memory shares = abi.encodeCall(
             ISwapRouter02.exactInputSingle,
             (ISwapRouter02.ExactInputSingleParams(address(USDC), vault, FEE, account, 1e6, 1e12, 0))
         );
 
-        refuses(_settlementAsset(address(USDC), vault), ROUTER_02, shares);
+        hook(encode(law), SINGLE_DEFAULT, single(ROUTER_02, shares));
+        vm.expectRevert(_settlementAsset(vault, address(0)));
+        hook(knowsTheVault, SINGLE_DEFAULT, single(vault, out));
+        vm.assertEq(
+            charterEnforcer.settlementOf(address(MANAGER), account, law.golemId),
+            uint256(law.epoch) << 160 | uint160(vault),
+            "pinned"
+        );
+    }
+
+    function test_shares_that_are_not_the_settlement_asset_are_redeemed_to_the_end() public {
+        accepts(vault, deposit(100e6, account));
+        advanceTo(4);
+
+        accepts(vault, abi.encodeCall(IVault.withdraw, (1e6, account, account)));
     }
 
     function test_without_a_settlement_asset_nothing_is_converted() public {

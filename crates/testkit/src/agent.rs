@@ -86,21 +86,32 @@ pub fn unsigned(delegator: Address, grant: &SwapGrant) -> Delegation {
     }
 }
 
-/// The charter of a Golem of `owner`, as `change`d; the Golem is registered where it was not.
+/// The charter of the one Golem of `owner`, as `change`d; the Golem is registered where it was not.
 pub async fn charter(
     stage: &Stage,
     owner: &Owner,
     agent_key: Address,
     change: impl FnOnce(&mut GolemCharter),
 ) -> Result<GolemCharter> {
+    charter_of(stage, owner, GOLEM_SALT, agent_key, change).await
+}
+
+/// The same for one of several Golems.
+pub async fn charter_of(
+    stage: &Stage,
+    owner: &Owner,
+    salt: B256,
+    agent_key: Address,
+    change: impl FnOnce(&mut GolemCharter),
+) -> Result<GolemCharter> {
     let signer = owner.signer.address();
     let golem_id = stage
         .node()
-        .read(golem_registry(), GolemRegistry::golemIdOfCall { owner: signer, salt: GOLEM_SALT })
+        .read(golem_registry(), GolemRegistry::golemIdOfCall { owner: signer, salt })
         .await?;
     let known = GolemRegistry::ownerOfCall { golemId: golem_id };
     if stage.node().read(golem_registry(), known).await?.is_zero() {
-        let register = GolemRegistry::registerCall { salt: GOLEM_SALT, agentKey: agent_key };
+        let register = GolemRegistry::registerCall { salt, agentKey: agent_key };
         let receipt = stage
             .send_as(signer, golem_registry(), U256::ZERO, register.abi_encode().into())
             .await?;

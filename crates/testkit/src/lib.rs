@@ -6,7 +6,8 @@ mod multisig;
 mod stage;
 
 pub use agent::{
-    Agent, Attempt, STIPEND, bundled, charter, chartered, fair_swap, swap, swap_grant, unsigned,
+    Agent, Attempt, STIPEND, bundled, charter, charter_of, chartered, fair_swap, swap, swap_grant,
+    unsigned,
 };
 pub use multisig::MultiSigOwner;
 pub use stage::{Owner, Stage, dollars, fixed_signer, root};

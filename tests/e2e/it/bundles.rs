@@ -2,25 +2,14 @@
 //!
 //! `docs/bundles.md` is what these runs found; `BLESS_BUNDLES=1` rewrites it.
 
-use alloy::{
-    primitives::{
-        Address, B256, Bytes, U256,
-        aliases::{U24, U160},
-    },
-    sol_types::SolCall,
-};
+use crate::field::Field;
+use alloy::primitives::{Address, Bytes, U256};
 use anyhow::{Context, Result, bail, ensure};
 use bardo_bindings::{
-    GolemLifecycle, GolemRegistry, cadence_enforcer,
-    defi::{
-        Erc20, Erc4626,
-        SwapRouter02::{ExactInputSingleParams, exactInputSingleCall},
-    },
-    deployables, enforcers,
-    framework::DELEGATION_MANAGER,
-    golem_lifecycle, golem_registry, holdings_enforcer, replicant_budget_enforcer,
+    cadence_enforcer, defi::Erc20, deployables, enforcers, framework::DELEGATION_MANAGER,
+    holdings_enforcer, replicant_budget_enforcer,
 };
-use bardo_testkit::{Agent, Owner, STIPEND, Stage, bundled, charter, dollars, fair_swap, root};
+use bardo_testkit::{Agent, STIPEND, Stage, bundled, charter, dollars, root};
 use golem_chain::AccountKind;
 use golem_custody::{
     Clearance, ClearingPolicy, Denial, DenialCode, Execution, OwnerSigner, Redemption, SessionKey,
@@ -47,117 +36,31 @@ struct Shown {
 
 /// A Golem under one bundle, on a chain of its own.
 struct Scene {
-    stage: Stage,
-    owner: Owner,
+    field: Field,
     agent: Agent,
-    golem_id: B256,
 }
 
 impl Scene {
     async fn open(bundles: &[Bundle]) -> Result<Self> {
-        let stage = Stage::open().await?;
-        let owner = stage.owner(AccountKind::Hybrid).await?;
-        let allow = Erc20::approveCall { spender: stage.book().swap_router_02, amount: U256::MAX };
-        owner.act(&stage, stage.book().weth, allow).await?;
+        let (stage, owner) = Field::prepared(AccountKind::Hybrid).await?;
         let agent = Agent::under(&stage, &owner, bundles).await?;
         let golem_id = charter(&stage, &owner, agent.key.address(), |_| ()).await?.golem_id;
-        Ok(Self { stage, owner, agent, golem_id })
-    }
-
-    fn swap(&self, amount: u64) -> Execution {
-        fair_swap(&self.stage, self.agent.account, dollars(amount))
-    }
-
-    /// A cent's worth of wrapped ether for dollars.
-    fn swap_back(&self) -> Execution {
-        let book = self.stage.book();
-        let call = exactInputSingleCall {
-            params: ExactInputSingleParams {
-                tokenIn: book.weth,
-                tokenOut: book.usdc,
-                fee: U24::from(500),
-                recipient: self.agent.account,
-                amountIn: U256::from(4_000_000_000_000_u64),
-                amountOutMinimum: U256::from(9_900),
-                sqrtPriceLimitX96: U160::ZERO,
-            },
-        };
-        Execution { target: book.swap_router_02, value: U256::ZERO, data: call.abi_encode().into() }
-    }
-
-    fn home(&self) -> Execution {
-        let to = self.owner.signer.address();
-        self.call(self.stage.book().usdc, &Erc20::transferCall { to, amount: dollars(1) })
-    }
-
-    fn call<C: SolCall>(&self, target: Address, call: &C) -> Execution {
-        Execution { target, value: U256::ZERO, data: call.abi_encode().into() }
-    }
-
-    fn spawn(&self) -> Execution {
-        let call = GolemLifecycle::spawnReplicantCall {
-            golemId: self.golem_id,
-            replicant: Address::repeat_byte(0x77),
-            delegationHash: B256::repeat_byte(0x78),
-        };
-        self.call(golem_lifecycle(), &call)
-    }
-
-    fn settle(&self) -> Execution {
-        let manifest = B256::repeat_byte(0x79);
-        let call = GolemLifecycle::settleCall { golemId: self.golem_id, manifestHash: manifest };
-        self.call(golem_lifecycle(), &call)
-    }
-
-    fn disapprove(&self) -> Execution {
-        let book = self.stage.book();
-        let nothing = Erc20::approveCall { spender: book.swap_router_02, amount: U256::ZERO };
-        self.call(book.usdc, &nothing)
-    }
-
-    fn deposit(&self) -> Execution {
-        let receiver = self.agent.account;
-        self.call(self.stage.book().vault, &Erc4626::depositCall { assets: dollars(1), receiver })
-    }
-
-    /// Ten dollars that the owner put into the vault himself.
-    async fn deposited(&self) -> Result<Execution> {
-        let (book, account) = (self.stage.book(), self.agent.account);
-        let allow = Erc20::approveCall { spender: book.vault, amount: dollars(1_000) };
-        self.owner.act(&self.stage, book.usdc, allow).await?;
-        let deposit = Erc4626::depositCall { assets: dollars(10), receiver: account };
-        self.owner.act(&self.stage, book.vault, deposit).await?;
-        let back = Erc4626::withdrawCall { assets: dollars(1), receiver: account, owner: account };
-        Ok(self.call(book.vault, &back))
-    }
-
-    /// The Golem speaks by its owner's account, which is its key at the registry.
-    async fn published(&self) -> Result<Execution> {
-        let human = self.owner.signer.address();
-        let speak =
-            GolemRegistry::attachCall { golemId: self.golem_id, agentKey: self.agent.account };
-        let data = speak.abi_encode().into();
-        let receipt = self.stage.send_as(human, golem_registry(), U256::ZERO, data).await?;
-        ensure!(receipt.status(), "attached");
-        let pad = GolemRegistry::updatePadCall {
-            golemId: self.golem_id,
-            pleasure: 10,
-            arousal: 20,
-            dominance: 30,
-        };
-        Ok(self.call(golem_registry(), &pad))
+        Ok(Self { field: Field { stage, owner, golem_id }, agent })
     }
 
     async fn does(&self, call: &Execution) -> Result<()> {
-        let _ = self.agent.attempt(&self.stage, call).await?.receipt()?;
+        let _ = self.agent.attempt(&self.field.stage, call).await?.receipt()?;
         Ok(())
     }
 
     /// Refused by the judge, and by the chain when a thief does not ask one.
     async fn refused(&self, call: &Execution, code: DenialCode) -> Result<Denial> {
-        let denial = self.agent.attempt(&self.stage, call).await?.refusal()?;
+        let denial = self.agent.attempt(&self.field.stage, call).await?.refusal()?;
         ensure!(denial.code == code, "{denial:?} instead of {code:?}");
-        ensure!(!self.agent.force(&self.stage, call).await?.status(), "{denial:?}: went through");
+        ensure!(
+            !self.agent.force(&self.field.stage, call).await?.status(),
+            "{denial:?}: went through"
+        );
         Ok(denial)
     }
 
@@ -205,34 +108,58 @@ async fn of_classes() -> Result<Vec<Shown>> {
     ] {
         let scene = Scene::open(std::slice::from_ref(&bundle)).await?;
         let (accepted, good, refused, bad) = match bundle {
-            Bundle::FullTrading => ("swap", Some(scene.swap(1)), "send home", scene.home()),
+            Bundle::FullTrading => {
+                ("swap", Some(scene.field.swap(1)), "send home", scene.field.home())
+            }
             Bundle::ReadOnly => {
-                ("a look, which no grant is needed for", None, "swap", scene.swap(1))
+                ("a look, which no grant is needed for", None, "swap", scene.field.swap(1))
             }
-            Bundle::NoTransfers => ("swap", Some(scene.swap(1)), "send home", scene.home()),
-            Bundle::OraclePublishOnly => {
-                ("say how it feels", Some(scene.published().await?), "swap", scene.swap(1))
+            Bundle::NoTransfers => {
+                ("swap", Some(scene.field.swap(1)), "send home", scene.field.home())
             }
-            Bundle::CloseOnly => {
-                ("take an allowance back", Some(scene.disapprove()), "deposit", scene.deposit())
+            Bundle::OraclePublishOnly => (
+                "say how it feels",
+                Some(scene.field.published().await?),
+                "swap",
+                scene.field.swap(1),
+            ),
+            Bundle::CloseOnly => (
+                "take an allowance back",
+                Some(scene.field.disapprove()),
+                "deposit",
+                scene.field.deposit(),
+            ),
+            Bundle::NoNewPositions => {
+                ("send home", Some(scene.field.home()), "swap", scene.field.swap(1))
             }
-            Bundle::NoNewPositions => ("send home", Some(scene.home()), "swap", scene.swap(1)),
-            Bundle::WithdrawAllowed | Bundle::UnwindOnly => {
-                ("leave a vault", Some(scene.deposited().await?), "deposit", scene.deposit())
+            Bundle::WithdrawAllowed | Bundle::UnwindOnly => (
+                "leave a vault",
+                Some(scene.field.deposited().await?),
+                "deposit",
+                scene.field.deposit(),
+            ),
+            Bundle::SweepToOwner => {
+                ("send home", Some(scene.field.home()), "swap", scene.field.swap(1))
             }
-            Bundle::SweepToOwner => ("send home", Some(scene.home()), "swap", scene.swap(1)),
-            Bundle::SettlementOnly => ("send home", Some(scene.home()), "deposit", scene.deposit()),
-            Bundle::DeathProtocol => ("settle", Some(scene.settle()), "swap", scene.swap(1)),
+            Bundle::SettlementOnly => {
+                ("send home", Some(scene.field.home()), "deposit", scene.field.deposit())
+            }
+            Bundle::DeathProtocol => {
+                ("settle", Some(scene.field.settle()), "swap", scene.field.swap(1))
+            }
             Bundle::ReplicantSpawning => {
-                ("make a child", Some(scene.spawn()), "swap", scene.swap(1))
+                ("make a child", Some(scene.field.spawn()), "swap", scene.field.swap(1))
             }
-            _ => ("swap", Some(scene.swap(1)), "make a child", scene.spawn()),
+            _ => ("swap", Some(scene.field.swap(1)), "make a child", scene.field.spawn()),
         };
         let why = scene.refused(&bad, DenialCode::Class).await.context(bundle.name())?;
         match good {
             Some(good) => scene.does(&good).await.context(bundle.name())?,
             None => {
-                let held = scene.stage.balance_of(scene.stage.book().usdc, scene.agent.account);
+                let held = scene
+                    .field
+                    .stage
+                    .balance_of(scene.field.stage.book().usdc, scene.agent.account);
                 ensure!(held.await? == dollars(10_000), "a look");
             }
         }
@@ -253,11 +180,11 @@ async fn of_amounts() -> Result<Vec<Shown>> {
     ] {
         let scene = Scene::open(std::slice::from_ref(&bundle)).await?;
         let at_once = matches!(bundle, Bundle::MaxValue(_));
-        scene.does(&scene.swap(49)).await.context(bundle.name())?;
-        let more = if at_once { scene.swap(51) } else { scene.swap(2) };
+        scene.does(&scene.field.swap(49)).await.context(bundle.name())?;
+        let more = if at_once { scene.field.swap(51) } else { scene.field.swap(2) };
         let why = scene.refused(&more, code).await.context(bundle.name())?;
-        let later = scene.stage.now().await? + 26 * 3_600;
-        scene.stage.warp(later).await?;
+        let later = scene.field.stage.now().await? + 26 * 3_600;
+        scene.field.stage.warp(later).await?;
         match bundle {
             // A day's sum is free again, the others are not.
             Bundle::MaxSpend(Spend::Day(_)) => scene.does(&more).await?,
@@ -279,11 +206,12 @@ async fn of_amounts() -> Result<Vec<Shown>> {
 async fn of_a_drawdown() -> Result<Shown> {
     let bundle = Bundle::MaxDrawdown(1_500);
     let scene = Scene::open(std::slice::from_ref(&bundle)).await?;
-    scene.does(&scene.swap(1)).await?;
-    let leave = Erc20::transferCall { to: scene.owner.signer.address(), amount: dollars(1_600) };
-    scene.owner.act(&scene.stage, scene.stage.book().usdc, leave).await?;
-    let why = scene.refused(&scene.swap(1), DenialCode::Drawdown).await?;
-    scene.does(&scene.swap_back()).await?;
+    scene.does(&scene.field.swap(1)).await?;
+    let leave =
+        Erc20::transferCall { to: scene.field.owner.signer.address(), amount: dollars(1_600) };
+    scene.field.owner.act(&scene.field.stage, scene.field.stage.book().usdc, leave).await?;
+    let why = scene.refused(&scene.field.swap(1), DenialCode::Drawdown).await?;
+    scene.does(&scene.field.swap_back()).await?;
     let refused = "buy, 16 % below the mark; it still sells";
     Ok(scene.shown(&bundle, "swap", refused, why))
 }
@@ -307,34 +235,34 @@ async fn of_the_rest() -> Result<Vec<Shown>> {
         let scene = Scene::open(std::slice::from_ref(&bundle)).await?;
         let (accepted, refused, why) = match bundle {
             Bundle::OnlySwap { .. } => {
-                scene.does(&scene.swap(1)).await?;
-                let why = scene.refused(&scene.swap_back(), DenialCode::Calldata).await?;
+                scene.does(&scene.field.swap(1)).await?;
+                let why = scene.refused(&scene.field.swap_back(), DenialCode::Calldata).await?;
                 ("dollars for ether", "ether for dollars", why)
             }
             Bundle::ApprovedAssets(_) => {
-                scene.does(&scene.home()).await?;
-                let why = scene.refused(&scene.swap(1), DenialCode::Price).await?;
+                scene.does(&scene.field.home()).await?;
+                let why = scene.refused(&scene.field.swap(1), DenialCode::Price).await?;
                 ("send dollars home", "swap for another token", why)
             }
             Bundle::MaxLifespan(_) => {
-                scene.does(&scene.swap(1)).await?;
-                scene.stage.warp(scene.stage.now().await? + DAY + 1).await?;
-                let why = scene.refused(&scene.swap(1), DenialCode::WindowExpired).await?;
+                scene.does(&scene.field.swap(1)).await?;
+                scene.field.stage.warp(scene.field.stage.now().await? + DAY + 1).await?;
+                let why = scene.refused(&scene.field.swap(1), DenialCode::WindowExpired).await?;
                 ("swap", "swap a day later", why)
             }
             Bundle::TimeWindow(window) => {
-                let why = scene.refused(&scene.swap(1), DenialCode::WindowEarly).await?;
-                scene.stage.warp(window.start()).await?;
-                scene.does(&scene.swap(1)).await?;
+                let why = scene.refused(&scene.field.swap(1), DenialCode::WindowEarly).await?;
+                scene.field.stage.warp(window.start()).await?;
+                scene.does(&scene.field.swap(1)).await?;
                 ("swap in it", "swap before it", why)
             }
             Bundle::CronOnly(_) => {
-                scene.does(&scene.swap(1)).await?;
-                let why = scene.refused(&scene.swap(1), DenialCode::Cadence).await?;
+                scene.does(&scene.field.swap(1)).await?;
+                let why = scene.refused(&scene.field.swap(1), DenialCode::Cadence).await?;
                 ("swap", "swap again in the same week", why)
             }
             _ => {
-                scene.does(&scene.swap(1)).await?;
+                scene.does(&scene.field.swap(1)).await?;
                 ("swap", "swap by somebody it hands the grant on to", handed_on(&scene).await?)
             }
         };
@@ -345,13 +273,13 @@ async fn of_the_rest() -> Result<Vec<Shown>> {
 
 /// A key with the same grant delegates all it has to another key, which tries.
 async fn handed_on(scene: &Scene) -> Result<Denial> {
-    let stage = &scene.stage;
+    let stage = &scene.field.stage;
     let parent = OwnerSigner::born();
     let child = SessionKey::born();
     stage.fund(child.address(), STIPEND, U256::ZERO).await?;
     let mut found = Vec::new();
     for bundles in [vec![], vec![Bundle::NoSubDelegation]] {
-        let grant = bundled(stage, &scene.owner, parent.address(), &bundles).await?;
+        let grant = bundled(stage, &scene.field.owner, parent.address(), &bundles).await?;
         let link = Delegation {
             delegate: child.address(),
             delegator: parent.address(),
@@ -362,7 +290,7 @@ async fn handed_on(scene: &Scene) -> Result<Denial> {
         };
         let link = parent.grant(&stage.domain(), link)?;
         let context = PermissionContext::new(vec![link, grant])?;
-        let one = Redemption::single(DELEGATION_MANAGER, context, &scene.swap(1));
+        let one = Redemption::single(DELEGATION_MANAGER, context, &scene.field.swap(1));
         let policy = ClearingPolicy::default();
         found.push(match clear(stage.node(), one, child.address(), &policy).await? {
             Clearance::Granted(_) => None,

@@ -3,8 +3,11 @@
 mod bundles;
 mod chain;
 mod charter;
+mod field;
 mod gas;
 mod kit;
+mod raw;
 mod repository;
 mod slice;
 mod thief;
+mod trees;

@@ -1,0 +1,392 @@
+//! SPEC C13: the seeds' example trees on the real chain, every link signed, every key a raw one.
+//!
+//! ```text
+//! owner ── Alpha (vault manager) ─┬─ Replicant Alpha-1 (hypothesis tester)
+//!       │                         ├─ Sleepwalker (observer)
+//!       │                         └─ P1 … P5 (one link for each phase)
+//!       ├─ Beta (DCA executor)
+//!       └─ the council (two of Alpha, Beta, Gamma)
+//! ```
+
+use crate::{
+    field::Field,
+    raw::{RawKey, granted, single},
+};
+use alloy::{
+    primitives::{Address, B256, U256},
+    sol_types::SolCall as _,
+};
+use anyhow::{Context as _, Result, ensure};
+use bardo_bindings::{
+    GolemRegistry,
+    defi::{Erc20, Erc4626},
+    enforcers,
+    framework::DELEGATION_MANAGER,
+    golem_registry, threshold_enforcer,
+};
+use bardo_testkit::{charter_of, dollars};
+use golem_chain::{AccountKind, bundle_enforcers};
+use golem_custody::{DenialCode, Execution};
+use golem_delegation::{
+    ANY_DELEGATE, Caveat, Delegation,
+    bundles::{Bundle, Law, Spend},
+    terms::{
+        AllowedTargets, CoSignature, GolemCharter, LimitedCalls, MortalityTimeWindow, Redeemer,
+        Threshold,
+    },
+};
+use std::num::NonZeroU32;
+
+const DOLLAR: u64 = 1_000_000;
+const DAY: u64 = 86_400;
+const WEEK: NonZeroU32 = NonZeroU32::new(604_800).unwrap();
+
+/// Two Golems of one owner.
+const ALPHA: B256 = B256::repeat_byte(0xa1);
+const BETA: B256 = B256::repeat_byte(0xbe);
+
+/// Golem Alpha: a thousand dollars a day, two assets, 15 % of drawdown, 30 days, and children.
+struct Alpha {
+    field: Field,
+    key: RawKey,
+    law: GolemCharter,
+    links: Vec<Delegation>,
+}
+
+impl Alpha {
+    async fn born() -> Result<Self> {
+        let (stage, owner) = Field::prepared(AccountKind::Hybrid).await?;
+        let key = RawKey::born(&stage).await?;
+        let now = stage.now().await?;
+        let law = charter_of(&stage, &owner, ALPHA, key.address(), |law| {
+            law.replicants = true;
+            law.window = MortalityTimeWindow::new(now, now + 365 * DAY).unwrap_or(law.window);
+        })
+        .await?;
+        let bundles = [
+            Bundle::MaxSpend(Spend::Day(1_000 * DOLLAR)),
+            // The local chain has no WBTC.
+            Bundle::ApprovedAssets(vec![stage.book().usdc, stage.book().weth]),
+            Bundle::MaxDrawdown(1_500),
+            Bundle::TimeWindow(MortalityTimeWindow::new(now, now + 30 * DAY)?),
+        ];
+        let law = Law::new(law).under(&bundles)?;
+        let caveats = law.caveats(&bundle_enforcers())?;
+        let links = granted(&stage, &owner, key.address(), caveats)?;
+        let law = law.charter();
+        Ok(Self { field: Field { golem_id: law.golem_id, stage, owner }, key, law, links })
+    }
+
+    /// What it hands on to `child`: its own law under more bundles, and caveats beside it.
+    fn child(
+        &self,
+        child: &RawKey,
+        bundles: &[Bundle],
+        beside: Vec<Caveat>,
+    ) -> Result<Vec<Delegation>> {
+        let law = GolemCharter { agent_key: child.address(), ..self.law.clone() };
+        let mut caveats = Law::new(law).under(bundles)?.caveats(&bundle_enforcers())?;
+        caveats.extend(beside);
+        self.key.delegate(&self.field.stage, &self.links, child.address(), caveats)
+    }
+
+    /// The owner moves it on.
+    async fn advance(&self, phase: u8) -> Result<()> {
+        let human = self.field.owner.signer.address();
+        let data = GolemRegistry::advanceCall { golemId: self.field.golem_id, phase }.abi_encode();
+        let receipt =
+            self.field.stage.send_as(human, golem_registry(), U256::ZERO, data.into()).await?;
+        ensure!(receipt.status(), "advanced");
+        Ok(())
+    }
+}
+
+/// D1.1: fifty dollars, a day, a hundred calls, the router alone, and no children of its own.
+#[tokio::test]
+async fn the_replicant_lives_within_its_budget_its_day_and_its_parent() -> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    let child = RawKey::born(stage).await?;
+    let bundles = [
+        Bundle::MaxSpend(Spend::Total(50 * DOLLAR)),
+        Bundle::MaxLifespan(DAY),
+        Bundle::NoSubDelegation,
+    ];
+    let router = AllowedTargets(vec![stage.book().swap_router_02]).encode();
+    let beside = vec![
+        Caveat::new(enforcers::ALLOWED_TARGETS, router),
+        Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(100)).encode()),
+    ];
+    let links = alpha.child(&child, &bundles, beside)?;
+
+    child.does(stage, &links, &field.swap(30)).await?;
+    child.refused(stage, &links, &field.swap(21), DenialCode::Budget).await?;
+    child.does(stage, &links, &field.swap(18)).await?;
+    child.refused(stage, &links, &field.disapprove(), DenialCode::Target).await?;
+    // What it spends is its parent's too.
+    alpha.key.does(stage, &alpha.links, &field.swap(500)).await?;
+    alpha.key.does(stage, &alpha.links, &field.swap(451)).await?;
+    child.refused(stage, &links, &field.swap(1), DenialCode::Spend).await?;
+
+    let grandchild = RawKey::born(stage).await?;
+    let handed_on = child.delegate(stage, &links, grandchild.address(), vec![])?;
+    stage.warp(stage.now().await? + DAY - 3_600).await?;
+    grandchild.refused(stage, &handed_on, &field.swap(1), DenialCode::Redeemer).await?;
+    stage.warp(stage.now().await? + 2 * 3_600).await?;
+    child.refused(stage, &links, &field.swap(1), DenialCode::WindowExpired).await?;
+    stage.warp(stage.now().await? + 2 * 3_600).await?;
+    alpha.key.does(stage, &alpha.links, &field.swap(1)).await?;
+    Ok(())
+}
+
+/// D1.1 as the older seed has it: it reads, and so it does nothing on chain. And the hundred calls.
+#[tokio::test]
+async fn a_replicant_that_reads_does_nothing_and_one_that_acts_does_it_a_hundred_times()
+-> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    let (reader, worker) = (RawKey::born(stage).await?, RawKey::born(stage).await?);
+    let bundles = [
+        Bundle::MaxSpend(Spend::Total(50 * DOLLAR)),
+        Bundle::MaxLifespan(DAY),
+        Bundle::ReadOnly,
+        Bundle::NoSubDelegation,
+    ];
+    let links = alpha.child(&reader, &bundles, vec![])?;
+    for call in [field.swap(1), field.home(), field.disapprove(), field.deposit()] {
+        reader.refused(stage, &links, &call, DenialCode::Class).await?;
+    }
+
+    let hundred = Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(100)).encode());
+    let links = alpha.child(&worker, &[], vec![hundred])?;
+    let one = single(&links, &field.disapprove())?;
+    for _ in 0..4 {
+        let receipt = worker.redeem(stage, &vec![one.clone(); 25]).await?;
+        ensure!(receipt.status(), "25 calls at once");
+    }
+    worker.refused(stage, &links, &field.disapprove(), DenialCode::Calls).await?;
+    Ok(())
+}
+
+/// Whoever revokes the parent has stopped the child.
+#[tokio::test]
+async fn a_revoked_parents_replicant_is_dead() -> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    let child = RawKey::born(stage).await?;
+    let links = alpha.child(&child, &[Bundle::MaxSpend(Spend::Total(50 * DOLLAR))], vec![])?;
+    child.does(stage, &links, &field.swap(1)).await?;
+
+    let human = field.owner.signer.address();
+    let stop = GolemRegistry::revokeCall { golemId: field.golem_id }.abi_encode();
+    let receipt = stage.send_as(human, golem_registry(), U256::ZERO, stop.into()).await?;
+    ensure!(receipt.status(), "revoked");
+
+    child.refused(stage, &links, &field.swap(1), DenialCode::Revoked).await?;
+    alpha.key.refused(stage, &alpha.links, &field.swap(1), DenialCode::Revoked).await?;
+    Ok(())
+}
+
+/// D1.2: it says what it sees, and nothing leaves.
+#[tokio::test]
+async fn the_sleepwalker_publishes_and_touches_nothing() -> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    let observer = RawKey::born(stage).await?;
+    let bundles = [Bundle::ReadOnly, Bundle::NoTransfers, Bundle::OraclePublishOnly];
+    let links = alpha.child(&observer, &bundles, vec![])?;
+    let held = stage.balance_of(stage.book().usdc, field.account()).await?;
+
+    observer.does(stage, &links, &field.published().await?).await?;
+    for call in [field.swap(1), field.home(), field.deposit(), field.spawn(), field.settle()] {
+        observer.refused(stage, &links, &call, DenialCode::Class).await?;
+    }
+    ensure!(stage.balance_of(stage.book().usdc, field.account()).await? == held, "untouched");
+    Ok(())
+}
+
+/// D1.P1 to D1.P5: five links, alive at once; each does its work in its phase, and what an earlier one
+/// could do is over when its phase is.
+#[tokio::test]
+async fn each_phase_has_a_link_that_works_and_an_earlier_one_that_stopped() -> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    let worker = RawKey::born(stage).await?;
+    let links = |bundles: &[Bundle]| alpha.child(&worker, bundles, vec![]);
+    let thriving =
+        links(&[Bundle::FullTrading, Bundle::MaxPosition(3_000), Bundle::ReplicantSpawning])?;
+    let stable =
+        links(&[Bundle::FullTrading, Bundle::MaxPosition(2_000), Bundle::NoReplicantSpawning])?;
+    let conservation =
+        links(&[Bundle::CloseOnly, Bundle::NoNewPositions, Bundle::WithdrawAllowed])?;
+    let declining = links(&[Bundle::UnwindOnly, Bundle::SweepToOwner])?;
+    let terminal = links(&[Bundle::SettlementOnly, Bundle::DeathProtocol])?;
+    let leave = field.deposited().await?;
+
+    // Thriving. The owner buys ether for 2,500 himself: between a fifth and 30 % of everything.
+    worker.does(stage, &thriving, &field.spawn()).await?;
+    worker.does(stage, &thriving, &field.swap(100)).await?;
+    let bought = field.swap(2_500);
+    field.owner.account.act(stage.node(), &field.owner.signer, &[bought]).await?;
+    worker.does(stage, &thriving, &field.swap(100)).await?;
+    worker.refused(stage, &thriving, &field.swap(450), DenialCode::Share).await?;
+    worker.does(stage, &thriving, &field.swap_back()).await?;
+    worker.refused(stage, &thriving, &field.home(), DenialCode::Class).await?;
+
+    alpha.advance(1).await?;
+    worker.refused(stage, &thriving, &field.spawn(), DenialCode::Phase).await?;
+    worker.refused(stage, &stable, &field.spawn(), DenialCode::Class).await?;
+    worker.refused(stage, &stable, &field.swap(1), DenialCode::Share).await?;
+    worker.does(stage, &stable, &field.swap_back()).await?;
+
+    alpha.advance(2).await?;
+    worker.refused(stage, &stable, &field.swap_back(), DenialCode::Phase).await?;
+    worker.does(stage, &conservation, &field.disapprove()).await?;
+    worker.does(stage, &conservation, &leave).await?;
+    for call in [field.swap(1), field.deposit(), field.home()] {
+        worker.refused(stage, &conservation, &call, DenialCode::Class).await?;
+    }
+
+    alpha.advance(3).await?;
+    worker.does(stage, &declining, &leave).await?;
+    worker.does(stage, &declining, &field.home()).await?;
+    worker.refused(stage, &declining, &field.swap(1), DenialCode::Class).await?;
+
+    alpha.advance(4).await?;
+    worker.refused(stage, &declining, &field.deposit(), DenialCode::Class).await?;
+    worker.refused(stage, &terminal, &field.swap(1), DenialCode::Recipient).await?;
+    worker.does(stage, &terminal, &field.home()).await?;
+    worker.does(stage, &terminal, &field.settle()).await?;
+    worker.refused(stage, &terminal, &field.settle(), DenialCode::Reverted).await?;
+    Ok(())
+}
+
+/// D2: a hundred dollars a week, of dollars into ether, once a week.
+#[tokio::test]
+async fn beta_buys_once_a_week_and_nothing_else() -> Result<()> {
+    let (stage, owner) = Field::prepared(AccountKind::Hybrid).await?;
+    let key = RawKey::born(&stage).await?;
+    let now = stage.now().await?;
+    let law = charter_of(&stage, &owner, BETA, key.address(), |law| {
+        law.window = MortalityTimeWindow::new(now, now + 60 * DAY).unwrap_or(law.window);
+    })
+    .await?;
+    let golem_id = law.golem_id;
+    let (usdc, weth) = (stage.book().usdc, stage.book().weth);
+    let bundles = [
+        Bundle::MaxSpend(Spend::Week(100 * DOLLAR)),
+        Bundle::OnlySwap { sells: usdc, buys: weth },
+        Bundle::CronOnly(WEEK),
+    ];
+    let caveats = Law::new(law).under(&bundles)?.caveats(&bundle_enforcers())?;
+    let links = granted(&stage, &owner, key.address(), caveats)?;
+    let field = Field { stage, owner, golem_id };
+    let stage = &field.stage;
+
+    key.refused(stage, &links, &field.swap(101), DenialCode::Spend).await?;
+    key.does(stage, &links, &field.swap(60)).await?;
+    key.refused(stage, &links, &field.swap(1), DenialCode::Cadence).await?;
+    // Two in one transaction are two.
+    stage.warp(stage.now().await? + 8 * DAY).await?;
+    let one = single(&links, &field.swap(1))?;
+    ensure!(!key.redeem(stage, &[one.clone(), one]).await?.status(), "twice in one transaction");
+    key.refused(stage, &links, &field.swap_back(), DenialCode::Calldata).await?;
+    key.refused(stage, &links, &field.home(), DenialCode::Class).await?;
+    key.does(stage, &links, &field.swap(99)).await?;
+    Ok(())
+}
+
+/// The council: two of three agree to the very call, to ten thousand dollars, at the vault.
+#[tokio::test]
+async fn the_council_acts_when_two_agree_to_the_very_call() -> Result<()> {
+    let (stage, owner) = Field::prepared(AccountKind::Hybrid).await?;
+    let book = stage.book().clone();
+    let mut members = Vec::new();
+    for _ in 0..3 {
+        members.push(RawKey::born(&stage).await?);
+    }
+    members.sort_by_key(RawKey::address);
+    let seats: Vec<Address> = members.iter().map(RawKey::address).collect();
+    let first = *seats.first().context("a member")?;
+    stage.fund(owner.account.address, U256::from(1), dollars(20_000)).await?;
+    let allow = Erc20::approveCall { spender: book.vault, amount: U256::MAX };
+    owner.act(&stage, book.usdc, allow).await?;
+    let law = charter_of(&stage, &owner, ALPHA, first, |law| {
+        law.replicants = true;
+        law.vault = Address::ZERO;
+        law.spend_cap = 100_000 * DOLLAR;
+        law.nav_cap = u64::MAX;
+    })
+    .await?;
+    let golem_id = law.golem_id;
+    let law = Law::new(law).under(&[Bundle::MaxValue(10_000 * DOLLAR)])?;
+    let mut caveats = law.caveats(&bundle_enforcers())?;
+    let council = Threshold::new(2, seats.clone())?;
+    caveats.extend([
+        Caveat::new(enforcers::ALLOWED_TARGETS, AllowedTargets(vec![book.vault]).encode()),
+        Caveat::new(enforcers::REDEEMER, Redeemer(seats.clone()).encode()),
+        Caveat::new(threshold_enforcer(), council.encode()),
+    ]);
+    let links = granted(&stage, &owner, ANY_DELEGATE, caveats)?;
+    let field = Field { stage, owner, golem_id };
+    let stage = &field.stage;
+
+    let deposit = |amount: u64| {
+        let receiver = field.account();
+        field.call(book.vault, &Erc4626::depositCall { assets: dollars(amount), receiver })
+    };
+    let deadline = stage.now().await? + DAY;
+    // The links with `signers`' agreement to `call` on them.
+    let agreed = |call: &Execution, nonce: u64, signers: &[usize]| -> Result<Vec<Delegation>> {
+        let leaf = links.first().context("a grant")?;
+        let tuple = single(&links, call)?;
+        let (mode, execution) = tuple.execution();
+        let what = CoSignature {
+            manager: DELEGATION_MANAGER,
+            delegation_hash: leaf.hash().0,
+            mode,
+            execution: execution.clone(),
+            nonce: U256::from(nonce),
+            deadline,
+        };
+        let digest = what.digest(stage.node().chain_id(), threshold_enforcer());
+        let signatures = signers
+            .iter()
+            .map(|seat| members.get(*seat).context("a seat")?.sign(digest))
+            .collect::<Result<Vec<_>>>()?;
+        let mut with = links.clone();
+        let caveats = &mut with.first_mut().context("a grant")?.caveats;
+        caveats.last_mut().context("the council's caveat")?.args = what.args(&signatures)?;
+        Ok(with)
+    };
+    let [alpha, beta, gamma] = &members[..] else { anyhow::bail!("three seats") };
+    let code = DenialCode::Threshold;
+
+    let one = deposit(10_000);
+    alpha.refused(stage, &links, &one, code).await?;
+    alpha.refused(stage, &agreed(&one, 1, &[0])?, &one, code).await?;
+    alpha.refused(stage, &agreed(&one, 1, &[0, 0])?, &one, code).await?;
+    alpha.does(stage, &agreed(&one, 1, &[0, 2])?, &one).await?;
+    // The same signatures again, and for another call.
+    alpha.refused(stage, &agreed(&one, 1, &[0, 2])?, &one, code).await?;
+    alpha.refused(stage, &agreed(&one, 2, &[0, 2])?, &deposit(9_999), code).await?;
+    // Whoever brings them: any member, and no stranger.
+    let stranger = RawKey::born(stage).await?;
+    let two = deposit(1);
+    let signed = agreed(&two, 3, &[1, 2])?;
+    stranger.refused(stage, &signed, &two, DenialCode::Redeemer).await?;
+    beta.does(stage, &signed, &two).await?;
+    // All three cannot do more than the owner granted.
+    let more = deposit(10_001);
+    gamma.refused(stage, &agreed(&more, 4, &[0, 1, 2])?, &more, DenialCode::Nav).await?;
+    let swap = field.swap(1);
+    gamma.refused(stage, &agreed(&swap, 5, &[0, 1, 2])?, &swap, DenialCode::Target).await?;
+    stage.warp(deadline + 1).await?;
+    let late = deposit(2);
+    gamma.refused(stage, &agreed(&late, 6, &[0, 1])?, &late, code).await?;
+    ensure!(
+        stage.balance_of(book.usdc, field.account()).await? == dollars(30_000 - 10_001),
+        "two deposits and nothing else"
+    );
+    Ok(())
+}
