@@ -6,6 +6,7 @@ mod charter;
 mod field;
 mod gas;
 mod kit;
+mod limits;
 mod raw;
 mod repository;
 mod slice;

@@ -1,0 +1,222 @@
+//! The limits that matter, attacked by whoever holds the session key: no runtime, no policy, no
+//! clearing, only contracts (SPEC C6, C9, C10, C13).
+
+use crate::{
+    field::Field,
+    raw::{RawKey, Tuple, batch, granted, single},
+};
+use alloy::{
+    primitives::{Address, B256, Bytes, U256},
+    sol,
+    sol_types::SolCall as _,
+};
+use anyhow::{Result, ensure};
+use bardo_bindings::{
+    GolemRegistry, KnowledgeMarket, defi::Erc20, golem_registry, knowledge_market,
+};
+use bardo_testkit::{charter_of, dollars};
+use golem_chain::{AccountKind, bundle_enforcers};
+use golem_custody::{DenialCode, Execution};
+use golem_delegation::{
+    Delegation,
+    bundles::{Bundle, Law, Spend},
+    terms::{CharterMood, Class, Classes, GolemCharter, ListedTarget, MoodBounds, Role},
+};
+use std::num::NonZeroU32;
+
+sol! {
+    /// Of every router.
+    function multicall(bytes[] data) external payable returns (bytes[] results);
+}
+
+const DOLLAR: u64 = 1_000_000;
+const SALT: B256 = B256::repeat_byte(0x1e);
+
+/// An owner, and a thief with the key of his Golem.
+struct Heist {
+    field: Field,
+    thief: RawKey,
+    links: Vec<Delegation>,
+}
+
+impl Heist {
+    async fn on(bundles: &[Bundle], change: impl FnOnce(&mut GolemCharter)) -> Result<Self> {
+        let (stage, owner) = Field::prepared(AccountKind::Hybrid).await?;
+        let thief = RawKey::born(&stage).await?;
+        let law = charter_of(&stage, &owner, SALT, thief.address(), |law| {
+            law.replicants = true;
+            change(law);
+        })
+        .await?;
+        let golem_id = law.golem_id;
+        let caveats = Law::new(law).under(bundles)?.caveats(&bundle_enforcers())?;
+        let links = granted(&stage, &owner, thief.address(), caveats)?;
+        Ok(Self { field: Field { stage, owner, golem_id }, thief, links })
+    }
+
+    async fn goes(&self, tuples: &[Tuple]) -> Result<bool> {
+        Ok(self.thief.redeem(&self.field.stage, tuples).await?.status())
+    }
+
+    /// Dollars that have left the account, in whole ones.
+    async fn spent(&self) -> Result<U256> {
+        let (stage, usdc) = (&self.field.stage, self.field.stage.book().usdc);
+        let held = stage.balance_of(usdc, self.field.account()).await?;
+        Ok((dollars(10_000) - held) / dollars(1))
+    }
+}
+
+/// ATK-13, ATK-14: in pieces, at once, or by others.
+#[tokio::test]
+async fn a_budget_is_one_sum_however_it_is_spent() -> Result<()> {
+    let heist = Heist::on(&[Bundle::MaxSpend(Spend::Total(50 * DOLLAR))], |_| ()).await?;
+    let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
+    let ten = field.swap(10);
+
+    ensure!(!heist.goes(&vec![single(links, &ten)?; 6]).await?, "six redemptions at once");
+    ensure!(!heist.goes(&[batch(links, &vec![ten.clone(); 6])?]).await?, "six calls of a batch");
+    ensure!(heist.spent().await? == U256::ZERO, "nothing left");
+    // Accomplices with links of their own share the sum.
+    for round in 0..6 {
+        let accomplice = RawKey::born(stage).await?;
+        let handed_on = heist.thief.delegate(stage, links, accomplice.address(), vec![])?;
+        let done = accomplice.redeem(stage, &[single(&handed_on, &ten)?]).await?.status();
+        ensure!(done == (round < 5), "accomplice {round}: {done}");
+    }
+    heist.thief.refused(stage, links, &field.swap(1), DenialCode::Budget).await?;
+    ensure!(heist.spent().await? == U256::from(50), "five times ten");
+    // Nor does time bring it back.
+    stage.warp(stage.now().await? + 3 * 86_400).await?;
+    heist.thief.refused(stage, links, &ten, DenialCode::Budget).await?;
+    Ok(())
+}
+
+/// ATK-23, ATK-31: twice in one transaction, under a second grant, by an accomplice.
+#[tokio::test]
+async fn once_a_week_is_once_a_week() -> Result<()> {
+    let week = Bundle::CronOnly(NonZeroU32::new(604_800).unwrap_or(NonZeroU32::MAX));
+    let heist = Heist::on(std::slice::from_ref(&week), |_| ()).await?;
+    let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
+    let one = single(links, &field.swap(1))?;
+
+    ensure!(!heist.goes(&[one.clone(), one.clone()]).await?, "twice in one transaction");
+    ensure!(heist.goes(&[one]).await?, "once");
+    // The owner signs anew, for the same Golem: nothing begins again.
+    let law = charter_of(stage, &field.owner, SALT, heist.thief.address(), |law| law.epoch = 2);
+    let caveats = Law::new(law.await?).under(&[week])?.caveats(&bundle_enforcers())?;
+    let second = granted(stage, &field.owner, heist.thief.address(), caveats)?;
+    heist.thief.refused(stage, &second, &field.swap(1), DenialCode::Cadence).await?;
+    let accomplice = RawKey::born(stage).await?;
+    let handed_on = heist.thief.delegate(stage, links, accomplice.address(), vec![])?;
+    accomplice.refused(stage, &handed_on, &field.swap(1), DenialCode::Cadence).await?;
+    Ok(())
+}
+
+/// ATK-18: a position is what it is after the last call, not after each.
+#[tokio::test]
+async fn a_position_is_bounded_by_what_is_held_in_the_end() -> Result<()> {
+    let heist = Heist::on(&[Bundle::MaxPosition(500)], |_| ()).await?;
+    let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
+    let third = field.swap(300);
+
+    ensure!(!heist.goes(&[batch(links, &[third.clone(), third.clone()])?]).await?, "in a batch");
+    let (one, two) = (single(links, &third)?, single(links, &third)?);
+    ensure!(!heist.goes(&[one.clone(), two]).await?, "in two redemptions");
+    ensure!(heist.spent().await? == U256::ZERO, "nothing bought");
+    ensure!(heist.goes(&[one]).await?, "three per cent are allowed");
+    heist.thief.refused(stage, links, &third, DenialCode::Share).await?;
+    // A first tuple that the bound would stop, with a second that undoes it.
+    let tuples = [single(links, &third)?, single(links, &field.swap_back())?];
+    ensure!(!heist.goes(&tuples).await?, "too much for a moment");
+    Ok(())
+}
+
+fn says(heist: &Heist, pleasure: i8, arousal: i8, dominance: i8) -> Bytes {
+    let golem_id = heist.field.golem_id;
+    let say = GolemRegistry::updatePadCall { golemId: golem_id, pleasure, arousal, dominance };
+    say.abi_encode().into()
+}
+
+/// SPEC C9, D10: a panicking Golem does not swap, through whatever function. A thief is as calm as he says:
+/// the section adds no bound against him, and takes none away.
+#[tokio::test]
+async fn a_panicking_golem_does_not_swap_through_any_door() -> Result<()> {
+    let bounds = MoodBounds { min_pleasure: -50, max_arousal: 60, min_dominance: -60 };
+    let mood = CharterMood { bounds, classes: Classes::of(&[Class::Swap]) };
+    let heist = Heist::on(&[], |law| law.mood = Some(mood)).await?;
+    let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
+    let swap = field.swap(1);
+    let inside = multicallCall { data: vec![swap.data.clone()] };
+    let hidden = field.call(swap.target, &inside);
+    ensure!(heist.goes(&[single(links, &swap)?]).await?, "calm");
+
+    heist.thief.send(stage, golem_registry(), says(&heist, 0, 61, 0)).await?;
+    heist.thief.refused(stage, links, &swap, DenialCode::Emotion).await?;
+    heist.thief.refused(stage, links, &hidden, DenialCode::Emotion).await?;
+    ensure!(!heist.goes(&[batch(links, &[field.disapprove(), swap.clone()])?]).await?, "batch");
+    ensure!(heist.goes(&[single(links, &field.home())?]).await?, "what is not bound goes on");
+
+    heist.thief.send(stage, golem_registry(), says(&heist, 0, 60, 0)).await?;
+    ensure!(heist.goes(&[single(links, &swap)?]).await?, "he says that he is calm");
+    heist.thief.refused(stage, links, &field.swap(501), DenialCode::Nav).await?;
+    Ok(())
+}
+
+/// SPEC C10: who sells pays those who wrote, to the cent and to them.
+#[tokio::test]
+async fn a_sale_without_its_royalty_is_no_sale() -> Result<()> {
+    let market = knowledge_market();
+    let listed = ListedTarget { target: market, role: Role::Market };
+    let heist = Heist::on(&[], |law| {
+        law.max_royalty_bps = Some(2_000);
+        law.listing.targets.push(listed);
+    })
+    .await?;
+    let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
+    let (author, buyer) = (RawKey::born(stage).await?, RawKey::born(stage).await?);
+    let usdc = stage.book().usdc;
+    let content = B256::repeat_byte(0x6e);
+    let publish = KnowledgeMarket::publishCall {
+        contentHash: content,
+        parent: B256::ZERO,
+        royaltyBps: 1_000,
+        token: usdc,
+        price: alloy::primitives::aliases::U96::from(50 * DOLLAR),
+    };
+    author.send(stage, market, publish.abi_encode().into()).await?;
+    let named = KnowledgeMarket::entryIdOfCall { author: author.address(), contentHash: content };
+    let entry = stage.node().read(market, named).await?;
+    let give = KnowledgeMarket::bequeathCall { entryId: entry, heir: field.account() };
+    author.send(stage, market, give.abi_encode().into()).await?;
+    stage.fund(buyer.address(), bardo_testkit::STIPEND, dollars(50)).await?;
+    let allow = Erc20::approveCall { spender: market, amount: dollars(50) };
+    buyer.send(stage, usdc, allow.abi_encode().into()).await?;
+    let order =
+        KnowledgeMarket::orderCall { entryId: entry, seller: field.account(), notAfter: U256::MAX };
+    buyer.send(stage, market, order.abi_encode().into()).await?;
+
+    let sell = KnowledgeMarket::sellCall {
+        entryId: entry,
+        seller: field.account(),
+        buyer: buyer.address(),
+    };
+    let sale = field.call(market, &sell);
+    let royalty = |to: Address, amount: U256| field.call(usdc, &Erc20::transferCall { to, amount });
+    let (writer, thief) = (author.address(), heist.thief.address());
+    heist.thief.refused(stage, links, &sale, DenialCode::Royalty).await?;
+    let cent_less = dollars(5) - U256::from(1);
+    let attempts: [&[Execution]; 5] = [
+        &[sale.clone(), royalty(thief, dollars(5))],
+        &[sale.clone(), royalty(writer, cent_less)],
+        &[royalty(writer, dollars(5)), sale.clone()],
+        &[sale.clone(), royalty(writer, dollars(5)), royalty(thief, dollars(5))],
+        &[royalty(writer, dollars(5))],
+    ];
+    for (index, calls) in attempts.into_iter().enumerate() {
+        ensure!(!heist.goes(&[batch(links, calls)?]).await?, "attempt {index}");
+    }
+    ensure!(heist.goes(&[batch(links, &[sale, royalty(writer, dollars(5))])?]).await?, "sold");
+    ensure!(stage.balance_of(usdc, writer).await? == dollars(5), "the author is paid");
+    ensure!(stage.balance_of(usdc, field.account()).await? == dollars(10_045), "and the account");
+    Ok(())
+}
