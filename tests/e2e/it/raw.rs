@@ -40,6 +40,11 @@ impl RawKey {
         Ok(key)
     }
 
+    /// One that never changes, for numbers that must not.
+    pub(crate) fn fixed(byte: u8) -> Result<Self> {
+        Ok(Self(PrivateKeySigner::from_bytes(&B256::repeat_byte(byte))?))
+    }
+
     pub(crate) const fn address(&self) -> Address {
         self.0.address()
     }
