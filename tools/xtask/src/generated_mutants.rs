@@ -439,7 +439,8 @@ fn judge_applied(
         if !named {
             continue;
         }
-        // Without a filter: for one, forge compiles everything once more to see what it matches.
+        // No filter on names: for one, forge compiles everything once more to see what it matches. So those that
+        // fail anyway run too, and the first failure must not be the last.
         let mut arguments = Vec::new();
         for file in others {
             arguments.extend(["--skip".to_owned(), file]);
@@ -450,14 +451,14 @@ fn judge_applied(
         }
         stages.push((arguments, true));
     }
-    stages.push((Vec::new(), true));
-    stages.push((Vec::new(), false));
-    for (mut arguments, short) in stages {
-        if !failing.is_empty() {
-            let names: Vec<_> = failing.iter().map(|name| test_of(name)).collect();
-            arguments.extend(["--no-match-test".to_owned(), format!("^({})$", names.join("|"))]);
-        }
-        arguments.push("--fail-fast".to_owned());
+    let mut whole = vec!["--fail-fast".to_owned()];
+    if !failing.is_empty() {
+        let names: Vec<_> = failing.iter().map(|name| test_of(name)).collect();
+        let pattern = format!("^({})(\\(|$)", names.join("|"));
+        whole.extend(["--no-match-test".to_owned(), pattern]);
+    }
+    stages.extend([(whole.clone(), true), (whole, false)]);
+    for (arguments, short) in stages {
         let output = forge(root, tree, &arguments, short)?;
         let Some(outcomes) = outcomes(&output) else { return Ok(Fate::Invalid) };
         if failures(&outcomes).iter().any(|name| !failing.contains(name)) {
