@@ -2,6 +2,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod abi;
+mod attestation;
 pub mod bundles;
 mod context;
 mod delegation;
@@ -9,6 +10,7 @@ mod signing;
 mod spend_window;
 pub mod terms;
 
+pub use attestation::GolemAttestation;
 pub use context::{ContextError, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext};
 pub use delegation::{ANY_DELEGATE, Caveat, Delegation, DelegationHash, ROOT_AUTHORITY};
 pub use signing::{SIGNATURE_LEN, SignatureError, SigningDomain};

@@ -14,6 +14,7 @@ mod fixtures;
 mod fuzz_bodies;
 mod fuzzing;
 mod json;
+mod life;
 mod properties;
 mod signatures;
 mod spend_window;
