@@ -10,5 +10,6 @@ mod limits;
 mod raw;
 mod repository;
 mod slice;
+mod terms;
 mod thief;
 mod trees;
