@@ -5,6 +5,7 @@ mod chains;
 pub mod defi;
 pub mod enforcers;
 pub mod framework;
+pub mod identity;
 
 pub use bardo::{
     CadenceEnforcer, DailySpendLimitEnforcer, Deployable, DreamModeEnforcer,

@@ -21,6 +21,7 @@ use bardo_bindings::{
     defi::{Erc20, Erc4626, NonfungiblePositionManager, PriceAggregator, UniswapV3Factory, Weth9},
     deployables, deterministic_call,
     framework::{DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER, DelegationManager, ENTRY_POINT},
+    identity::IDENTITY_REGISTRY,
 };
 use golem_chain::{
     Node,
@@ -171,7 +172,14 @@ fn stamp(root: &Path, parts: &[u8]) -> Result<String> {
     let mut hasher = Sha256::new();
     hasher.update(parts);
     hasher.update(include_bytes!("devchain.rs"));
-    for name in ["UsdCoin", "PriceAggregator", "PriceFeed", "SequencerUptime", "YieldVault"] {
+    for name in [
+        "UsdCoin",
+        "PriceAggregator",
+        "PriceFeed",
+        "SequencerUptime",
+        "YieldVault",
+        "IdentityRegistry",
+    ] {
         hasher.update(local_code(root, name)?);
     }
     for contract in deployables() {
@@ -258,6 +266,9 @@ impl Builder {
         let sequencer = self.create(B256::ZERO, &code).await?;
         let sequencer_uptime = self.proxied(sequencer).await?;
         let vault = self.vault().await?;
+
+        progress("identities");
+        self.install(IDENTITY_REGISTRY, &local_code(&self.root, "IdentityRegistry")?, &[]).await?;
 
         progress("bardo");
         for contract in deployables() {

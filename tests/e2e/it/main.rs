@@ -5,6 +5,7 @@ mod chain;
 mod charter;
 mod field;
 mod gas;
+mod identity;
 mod kit;
 mod limits;
 mod raw;
