@@ -6,6 +6,7 @@
 //! when he revokes, are Foundry's `cast`, which knows nothing of Bardo.
 
 mod charter;
+mod named;
 mod narrator;
 mod people;
 
@@ -74,6 +75,10 @@ pub(crate) async fn run(json: bool) -> Result<Answer, Failure> {
     }
     let play = Play::open(&chain, AccountKind::Hybrid).await?;
     if let Err(error) = play.live(&mut narrator).await {
+        narrator.fault(&error);
+    }
+    let play = Play::open(&chain, AccountKind::Hybrid).await?;
+    if let Err(error) = play.named_limits(&mut narrator).await {
         narrator.fault(&error);
     }
     let surprises = narrator.surprises();

@@ -94,14 +94,14 @@ impl Play<'_> {
     }
 
     /// A swap at 99 % of what the feeds say, to the account.
-    fn fair(&self, amount: u64) -> Execution {
+    pub(super) fn fair(&self, amount: u64) -> Execution {
         let book = self.chain.book();
         let worth = dollars(amount) * U256::from(1_000_000_000_000u64) / book.eth_price;
         let least = worth * U256::from(99) / U256::from(100);
         swap_for(book, self.account.address, dollars(amount), least)
     }
 
-    fn call<C: SolCall>(target: Address, call: &C) -> Execution {
+    pub(super) fn call<C: SolCall>(target: Address, call: &C) -> Execution {
         Execution { target, value: U256::ZERO, data: call.abi_encode().into() }
     }
 

@@ -215,15 +215,28 @@ impl Cast {
 
     /// An address of the thief's own.
     pub(super) fn thief(&self) -> Result<Address> {
+        Ok(self.wallet()?.0)
+    }
+
+    /// Somebody's wallet: its address, and its key for as long as the play lasts.
+    pub(super) fn wallet(&self) -> Result<(Address, String)> {
         let output = Command::new(&self.program).args(["wallet", "new", "--json"]).output()?;
         let made: Value = serde_json::from_slice(&output.stdout).context("cast made no wallet")?;
         let first = made.get(0).unwrap_or(&made);
-        first
-            .get("address")
-            .and_then(Value::as_str)
-            .context("cast named no address")?
-            .parse()
-            .context("not an address")
+        let text = |name: &str| {
+            first.get(name).and_then(Value::as_str).with_context(|| format!("cast named no {name}"))
+        };
+        Ok((text("address")?.parse().context("not an address")?, text("private_key")?.to_owned()))
+    }
+
+    /// Signs as it stands, with a key of [`wallet`](Self::wallet).
+    pub(super) fn sign(&self, key: &str, digest: B256) -> Result<[u8; 65]> {
+        let output = Command::new(&self.program)
+            .args(["wallet", "sign", "--no-hash", "--private-key", key, &digest.to_string()])
+            .output()?;
+        let bytes: Bytes =
+            String::from_utf8(output.stdout)?.trim().parse().context("cast signed nothing")?;
+        bytes.as_ref().try_into().context("a signature of another length")
     }
 
     /// Sends what the owner kept from the day of his grant.
@@ -303,6 +316,11 @@ pub(super) async fn set_price(node: &Node, feed: Address, answer: I256) -> Resul
 pub(super) async fn mint(node: &Node, usdc: Address, to: Address, amount: U256) -> Result<()> {
     let call = Erc20::mintCall { to, amount };
     give(node, TransactionRequest::default().with_to(usdc).with_input(call.abi_encode())).await
+}
+
+/// Any call of the faucet's.
+pub(super) async fn give_call<C: SolCall>(node: &Node, to: Address, call: &C) -> Result<()> {
+    give(node, TransactionRequest::default().with_to(to).with_input(call.abi_encode())).await
 }
 
 async fn give(node: &Node, request: TransactionRequest) -> Result<()> {
