@@ -206,5 +206,6 @@ async fn terms_are_good_in_rust_where_they_are_on_chain() -> Result<()> {
     }
 
     ensure!(accepted > 4_000 && refused > 3_000, "{accepted} and {refused}: too few to tell");
+    ensure!(stricter < refused / 10, "Rust alone refused {stricter}");
     Ok(())
 }

@@ -1,7 +1,10 @@
 //! What the enforcers beside the charter say in words of their own.
 
 use super::{moment, names, rules};
-use alloy::{primitives::Bytes, sol_types::SolInterface};
+use alloy::{
+    primitives::{Address, Bytes},
+    sol_types::SolInterface,
+};
 use bardo_bindings::{
     CadenceEnforcer::CadenceEnforcerErrors as Cadence,
     EmotionalStateEnforcer::EmotionalStateEnforcerErrors as Emotion,
@@ -117,6 +120,11 @@ fn budget(error: &Budget) -> Words {
     }
 }
 
+/// Coins and wrapped coins are one position, which the contract calls zero.
+fn position(token: Address) -> String {
+    if token.is_zero() { "ether".into() } else { token.to_string() }
+}
+
 fn holdings(error: &Holdings) -> Words {
     match error {
         Holdings::Holdings_TooLarge(e) => Some((
@@ -124,13 +132,17 @@ fn holdings(error: &Holdings) -> Words {
             format!(
                 "{} of {} would be held, and {} is its share",
                 rules::dollars(e.value),
-                e.position,
+                position(e.position),
                 rules::dollars(e.most)
             ),
         )),
         Holdings::Holdings_PhaseForbidsGrowth(e) => Some((
             Code::Phase,
-            format!("a Golem in {} buys nothing, not {}", rules::phase(e.phase), e.position),
+            format!(
+                "a Golem in {} buys nothing, not {}",
+                rules::phase(e.phase),
+                position(e.position)
+            ),
         )),
         Holdings::Holdings_Drawdown(e) => Some((
             Code::Drawdown,
@@ -138,7 +150,7 @@ fn holdings(error: &Holdings) -> Words {
                 "the account is worth {}, below {} it only closes, and {} would grow",
                 rules::dollars(e.total),
                 rules::dollars(e.least),
-                e.position
+                position(e.position)
             ),
         )),
         Holdings::Holdings_Loss(e) => Some((
