@@ -167,9 +167,9 @@ library Holdings {
     {
         holdings = new Holding[](listing.tokenCount() + listing.targetCount());
         for (uint256 i = 0; i < holdings.length; i++) {
-            (address token, bool priced) = _entry(listing, i);
+            (address token, bool holdable) = _entry(listing, i);
+            if (!holdable || _repeats(listing, i, token)) continue;
             Role role = listing.role(token);
-            if (!(priced || role == Role.Vault) || _repeats(listing, i, token)) continue;
             Holding memory holding = holdings[i];
             holding.token = token;
             holding.position = role == Role.Weth ? address(0) : token;
@@ -202,9 +202,12 @@ library Holdings {
         uint256 bps = phase == Phase.Thriving ? bound.thrivingBps : bound.stableBps;
         uint256 most = sums.total * bps / WHOLE;
         for (uint256 i = 0; i < holdings.length; i++) {
+            // What grew is held in some form.
+            if (holdings[i].units == 0) continue;
             address position = holdings[i].position;
+            if (position == cash) continue;
             (bool grew, uint256 value) = _together(holdings, position);
-            if (position == cash || !grew) continue;
+            if (!grew) continue;
             if (phase > Phase.Stable) revert Holdings_PhaseForbidsGrowth(position, phase);
             if (below) revert Holdings_Drawdown(position, sums.total, least);
             if (value > most) revert Holdings_TooLarge(position, value, most);
@@ -215,20 +218,21 @@ library Holdings {
 
     // What is listed
 
-    /// @dev Tokens first, then targets; whether the owner named a feed for it. Both kinds of entry begin
-    ///      with their address.
+    /// @dev Tokens first, then targets. A token can be held, for the owner named a feed; of targets only a
+    ///      vault, by the entry's own word: what an address is by an earlier entry has been held there.
     function _entry(bytes calldata listing, uint256 index)
         private
         pure
-        returns (address token, bool priced)
+        returns (address token, bool holdable)
     {
         uint256 tokens = listing.tokenCount();
-        priced = index < tokens;
+        holdable = index < tokens;
         uint256 at = Listing.HEADER
-            + (priced
+            + (holdable
                     ? index * Listing.TOKEN
                     : tokens * Listing.TOKEN + (index - tokens) * Listing.TARGET);
         token = address(bytes20(listing[at:at + 20]));
+        if (!holdable) holdable = uint8(listing[at + 20]) == uint8(Role.Vault);
     }
 
     function _repeats(bytes calldata listing, uint256 index, address token)

@@ -48,15 +48,6 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         );
     }
 
-    /// @dev Every target's role is read, for it could be a vault.
-    function test_a_role_nobody_knows_is_refused_when_its_target_is_called() public override {
-        law.targets = bytes.concat(law.targets, abi.encodePacked(address(witness), uint8(11)));
-        bytes memory why =
-            abi.encodeWithSelector(Listing.Listing_Role.selector, address(witness), 11);
-        refuses(why, good());
-        refuses(why, Execution(address(witness), 0, hex"01020304"));
-    }
-
     // The share of a position (SPEC C2, C13)
 
     function test_a_position_is_bought_to_its_share_and_not_a_micro_dollar_beyond() public {
