@@ -22,14 +22,13 @@ library Executions {
     error Executions_Order(Class class);
 
     uint256 private constant WORD = 32;
-    /// @dev Measured by a price that is looked at beforehand, and executed without a minimum.
-    uint256 private constant PRICED_BEFORE = (1 << uint256(Class.AddLiquidity))
-        | (1 << uint256(Class.RemoveLiquidity)) | (1 << uint256(Class.Deposit));
-    /// @dev Not twice. A deposit makes shares dearer by what it rounds away, which the next one would pay;
-    ///      a key with code can act between two payments, which are measured against one balance. Inside a
-    ///      swap through his own token a thief can still nest another redemption and hold twice the ceiling:
-    ///      the day's cap counts both.
-    uint256 private constant ONCE = (1 << uint256(Class.Deposit)) | (1 << uint256(Class.GasTopUp));
+    /// @dev Measured by what is looked at beforehand, and executed without a minimum: by a price, or gas money
+    ///      by what the key holds. A key with code, or a token of his, could be paid in between.
+    uint256 private constant MEASURED_BEFORE = (1 << uint256(Class.AddLiquidity))
+        | (1 << uint256(Class.RemoveLiquidity)) | (1 << uint256(Class.Deposit))
+        | (1 << uint256(Class.GasTopUp));
+    /// @dev Not twice: a deposit makes shares dearer by what it rounds away, which the next one would pay.
+    uint256 private constant ONCE = 1 << uint256(Class.Deposit);
     /// @dev Changes a price, or may run code that the owner did not list and that could: tokens on a swap's
     ///      path, tokens of a position that somebody gave the account, the agent key's own code
     ///      (EIP-7702), what a lifecycle contract calls, a buyer whom his token asks. A withdrawal can leave
@@ -50,7 +49,7 @@ library Executions {
         uint256 seen;
         for (uint256 i = 0; i < found.length; i++) {
             uint256 bit = 1 << uint256(found[i].class);
-            bool late = bit & PRICED_BEFORE != 0 && seen & MOVES_PRICES != 0;
+            bool late = bit & MEASURED_BEFORE != 0 && seen & MOVES_PRICES != 0;
             if (late || bit & seen & ONCE != 0) revert Executions_Order(found[i].class);
             seen |= bit;
         }

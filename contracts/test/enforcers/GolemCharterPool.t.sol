@@ -10,7 +10,8 @@ import {
     IUniswapV3Pool
 } from "../../src/interfaces/IUniswapV3.sol";
 import {BATCH_DEFAULT, ModeCode, SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
-import {Role} from "../../src/rules/Actions.sol";
+import {Class, Role} from "../../src/rules/Actions.sol";
+import {Executions} from "../../src/rules/Executions.sol";
 import {MaxSlippage} from "../../src/rules/MaxSlippage.sol";
 import {Positions} from "../../src/rules/Positions.sol";
 import {CharterCalls} from "../CharterCalls.sol";
@@ -245,6 +246,36 @@ contract GolemCharterPoolTest is CharterCalls {
         );
 
         _stealBy(calls);
+    }
+
+    /// @dev ATK-28, C19: redemptions within redemptions, each measured before the others have paid.
+    function test_the_ceiling_holds_however_deep_a_thief_is_woken() public {
+        law.agentKey = address(_puppet);
+        law.targets = bytes.concat(law.targets, target(address(_puppet), Role.AgentKey));
+        (law.gasCeiling, law.gasDailyCap) = (10_000_000, 1_000_000_000);
+        vm.deal(account, 10 ether);
+        uint256 position = _giveWakingPosition();
+        Delegation memory leaf = grant(home(), law);
+        vm.deal(address(_puppet), 0);
+        Execution memory inner = redemption(
+            leaf, SINGLE_DEFAULT, abi.encodePacked(address(_puppet), uint256(0.01 ether))
+        );
+        Execution memory outer = redemption(
+            leaf,
+            BATCH_DEFAULT,
+            abi.encode(
+                list(call(POSITIONS, collect(position, account)), pay(address(_puppet), 0.01 ether))
+            )
+        );
+        _puppet.plan(list(inner));
+
+        vm.expectRevert(
+            abi.encodeWithSelector(Executions.Executions_Order.selector, Class.GasTopUp)
+        );
+        _puppet.run(list(outer));
+        _puppet.plan(new Execution[](0));
+        _puppet.run(list(inner));
+        vm.assertEq(address(_puppet).balance, 0.01 ether, "to the ceiling");
     }
 
     /// @dev One call is enough: the position manager's own multicall is judged before it runs as well.

@@ -19,6 +19,7 @@ contract SpendWindowHandler is TestBase {
         uint256 amount;
         uint256 period;
         uint256 epoch;
+        uint256 cap;
     }
 
     SpendWindowHarness private immutable WINDOW = new SpendWindowHarness();
@@ -100,6 +101,7 @@ contract SpendWindowHandler is TestBase {
                 if (terms.epoch >= word >> 240) broken = "a good epoch was refused";
             } else if (selector == SpendWindow.SpendWindow_OverCap.selector) {
                 if (amount == 0) broken = "zero was refused";
+                if (_fitsForSure(amount, terms)) broken = "refused more than a bucket early";
             } else if (selector == SpendWindow.SpendWindow_TimeOutOfRange.selector) {
                 if (_now / 1 minutes < 1 << 25) broken = "a time was refused";
             } else {
@@ -107,6 +109,28 @@ contract SpendWindowHandler is TestBase {
             }
             refused++;
         }
+    }
+
+    /// @dev D7: what was spent in the last thirteen buckets of the longest grid there was, every spend rounded up to
+    ///      the coarsest unit there was, leaves room. Only then is a refusal more than a bucket early.
+    function _fitsForSure(uint256 amount, Grant memory terms) private view returns (bool) {
+        uint256 cap = terms.cap;
+        for (uint256 i = 0; i < _ledger.length; i++) {
+            if (_ledger[i].cap > cap) cap = _ledger[i].cap;
+        }
+        uint256 unit = 1;
+        while (cap / unit >= 1 << 15) unit *= 2;
+        uint256 longest = uint256(terms.bucketMinutes) * 13 minutes;
+        for (uint256 i = 0; i < _ledger.length; i++) {
+            uint256 period = _ledger[i].period / 12 * 13;
+            if (period > longest) longest = period;
+        }
+        uint256 units = 0;
+        for (uint256 i = 0; i < _ledger.length; i++) {
+            // Twice, for a bucket that moves to another grid is rounded again.
+            if (_now - _ledger[i].at <= 2 * longest) units += 2 * (_ledger[i].amount / unit + 1);
+        }
+        return (units + amount / unit + 1) * unit <= terms.cap;
     }
 
     /// @dev A spend counts for as long as the shortest period in force since; within an epoch a
@@ -118,7 +142,7 @@ contract SpendWindowHandler is TestBase {
             Entry memory last = _ledger[count - 1];
             if (last.epoch == terms.epoch && last.period > period) period = last.period;
         }
-        _ledger.push(Entry(_now, amount, period, terms.epoch));
+        _ledger.push(Entry(_now, amount, period, terms.epoch, terms.cap));
         if (amount == 0) return;
 
         uint256 sum = 0;
@@ -151,6 +175,23 @@ contract SpendWindowInvariantTest is TestBase {
     function invariant_no_sequence_of_grants_and_spends_breaks_a_promise() public view {
         vm.assertEq(_handler.broken(), "", "broken promise");
         vm.assertEq(_handler.entries(), _handler.accepted(), "ledger");
+    }
+
+    /// @dev A window that refuses everything would break no promise above.
+    function test_the_walk_spends_and_is_refused() public {
+        uint256 seed = 7;
+        for (uint256 i = 0; i < 800; i++) {
+            seed = uint256(keccak256(abi.encode(seed)));
+            // Any byte will do.
+            // forge-lint: disable-next-line(unsafe-typecast)
+            (uint8 which, uint8 more) = (uint8(seed >> 8), uint8(seed >> 16));
+            if (seed % 3 == 0) _handler.wait(seed >> 16, seed >> 32, which);
+            else if (seed % 9 == 1) _handler.spendAllThatRemains(which, more);
+            else _handler.spendPart(seed >> 16, which);
+        }
+        vm.assertEq(_handler.broken(), "", "broken promise");
+        vm.assertTrue(_handler.accepted() > 100, "too few were accepted");
+        vm.assertTrue(_handler.refused() > 50, "too few were refused");
     }
 
     /// @dev So that nothing is ever cut off where everything must fit into one bucket.

@@ -2,28 +2,38 @@
 //!
 //! A [`Law`] begins as the most that an owner would ever grant, one charter, and every bundle takes
 //! something from it. Bundles that say what may be done add up (`closeOnly` with `withdrawAllowed` is
-//! both); those that forbid win over them; bounds only get tighter. Whatever the charter cannot say
+//! both); those that forbid win over them; bounds only get tighter; what would contradict itself is refused. Whatever the charter cannot say
 //! becomes a caveat beside it.
 
 use crate::{
     Caveat, TermsError,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, Cadence, Class, Classes, GolemCharter,
-        Holdings, MortalityTimeWindow, Redeemer, ReplicantBudget, Role,
+        Holdings, ListedToken, Listing, MortalityTimeWindow, Redeemer, ReplicantBudget, Role,
     },
 };
-use alloy_primitives::{Address, Selector, U256, fixed_bytes};
+use alloy_primitives::{Address, B256, Selector, U256, fixed_bytes};
 use std::num::{NonZeroU8, NonZeroU32};
 
 /// `exactInputSingle` of SwapRouter02.
 const EXACT_INPUT_SINGLE: Selector = fixed_bytes!("04e45aaf");
 
+/// `updatePad` and `heartbeat` of GolemRegistry: what an observer says, and nothing that ends a life.
+const UPDATE_PAD: Selector = fixed_bytes!("fb62da2f");
+const HEARTBEAT: Selector = fixed_bytes!("e798ab25");
+
 /// Minutes of a bucket, twelve of which are a day or a week.
 const DAY_BUCKET: u16 = 120;
 const WEEK_BUCKET: u16 = 840;
 
-const CLOSE: Classes =
-    Classes::of(&[Class::RemoveLiquidity, Class::Collect, Class::BurnPosition, Class::Disapprove]);
+/// Whoever works on chain needs gas money; the charter bounds it.
+const CLOSE: Classes = Classes::of(&[
+    Class::RemoveLiquidity,
+    Class::Collect,
+    Class::BurnPosition,
+    Class::Disapprove,
+    Class::GasTopUp,
+]);
 const TRADE: Classes = CLOSE.and(Classes::of(&[
     Class::Swap,
     Class::AddLiquidity,
@@ -35,7 +45,8 @@ const TRADE: Classes = CLOSE.and(Classes::of(&[
 ]));
 const UNWIND: Classes = CLOSE.and(Classes::of(&[Class::Withdraw, Class::Wrap]));
 const SWEEP: Classes = Classes::of(&[Class::Transfer, Class::Wrap]);
-const SETTLE: Classes = UNWIND.and(SWEEP).and(Classes::of(&[Class::Swap]));
+const SETTLE: Classes = UNWIND.and(SWEEP).and(Classes::of(&[Class::Swap, Class::Settle]));
+const OBSERVE: Classes = Classes::of(&[Class::Publish]);
 
 /// A limit with a name. Money is in micro-dollars, shares in basis points, time in seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +58,7 @@ pub enum Bundle {
     ReadOnly,
     /// Nothing is sent away, not even home, nor as gas money.
     NoTransfers,
-    /// What the agent says of itself, and nothing else.
+    /// How the agent feels, and that it is there. Alone, nothing that moves or ends its life.
     OraclePublishOnly,
     /// Positions are closed.
     CloseOnly,
@@ -59,7 +70,8 @@ pub enum Bundle {
     UnwindOnly,
     /// Tokens go home.
     SweepToOwner,
-    /// All that settles an account: close, leave, swap, take allowances back, send home.
+    /// All that settles an account (SPEC D18): close, leave, swap to the settlement asset, take allowances back, send
+    /// home, settle.
     SettlementOnly,
     /// The last act, and the last words.
     DeathProtocol,
@@ -80,14 +92,19 @@ pub enum Bundle {
     ApprovedAssets(Vec<Address>),
     /// So much and no more.
     MaxSpend(Spend),
-    /// So many seconds from its first on.
+    /// So many seconds from the grant's first on, whatever else bounds it.
     MaxLifespan(u64),
     /// From one second until another.
     TimeWindow(MortalityTimeWindow),
     /// So much at once.
     MaxValue(u64),
-    /// No position grows beyond this share of everything.
-    MaxPosition(u16),
+    /// No position grows beyond this share of everything, by phase. Liquidity has no price here, so none is added.
+    MaxPosition {
+        /// Of a thriving Golem.
+        thriving: u16,
+        /// Of a stable one.
+        stable: u16,
+    },
     /// So far below the most it was worth the account only closes.
     MaxDrawdown(u16),
     /// Once in so many seconds.
@@ -106,6 +123,12 @@ pub enum Spend {
 }
 
 impl Bundle {
+    /// One share for both phases in which positions grow.
+    #[must_use]
+    pub const fn max_position(bps: u16) -> Self {
+        Self::MaxPosition { thriving: bps, stable: bps }
+    }
+
     /// The name that owners know it by.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -132,7 +155,7 @@ impl Bundle {
             Self::MaxLifespan(_) => "maxLifespan",
             Self::TimeWindow(_) => "timeWindow",
             Self::MaxValue(_) => "maxValue",
-            Self::MaxPosition(_) => "maxPosition",
+            Self::MaxPosition { .. } => "maxPosition",
             Self::MaxDrawdown(_) => "maxDrawdown",
             Self::CronOnly(_) => "cronOnly",
         }
@@ -143,7 +166,7 @@ impl Bundle {
         Some(match self {
             Self::FullTrading => TRADE,
             Self::ReadOnly => Classes::of(&[]),
-            Self::OraclePublishOnly => Classes::of(&[Class::Publish]),
+            Self::OraclePublishOnly => OBSERVE,
             Self::CloseOnly => CLOSE,
             Self::WithdrawAllowed => Classes::of(&[Class::Withdraw]),
             Self::UnwindOnly => UNWIND,
@@ -164,6 +187,7 @@ impl Bundle {
                 Classes::of(&[Class::Swap, Class::AddLiquidity, Class::Deposit])
             }
             Self::NoReplicantSpawning => Classes::of(&[Class::SpawnReplicant]),
+            Self::MaxPosition { .. } => Classes::of(&[Class::AddLiquidity]),
             _ => Classes::of(&[]),
         }
     }
@@ -185,6 +209,15 @@ pub enum BundleError {
     /// Two windows of time that do not meet.
     #[error("windows of time that do not meet")]
     NoTime,
+    /// `readOnly` beside something that acts.
+    #[error("readOnly: with another bundle that lets the agent act it would mean nothing")]
+    ReadOnlyAndMore,
+    /// `onlySwap` beside something else that acts.
+    #[error("onlySwap: with another bundle that lets the agent act it would not be only")]
+    OnlySwapAndMore,
+    /// A sum for a day and one for a week: a charter counts one.
+    #[error("maxSpend: a grant counts days or weeks, not both")]
+    TwoPeriods,
 }
 
 /// Where the enforcers are that a law is made of.
@@ -215,8 +248,13 @@ pub struct Law {
     allowed: Option<Classes>,
     forbidden: Classes,
     replicants: bool,
+    read_only: bool,
+    observer: bool,
+    budget_id: B256,
     total: Option<u64>,
-    position: Option<u16>,
+    spend_bucket: Option<u16>,
+    lifespan: Option<u64>,
+    position: Option<(u16, u16)>,
     drawdown: Option<u16>,
     period: Option<NonZeroU32>,
     swap: Option<(Address, Address)>,
@@ -227,19 +265,32 @@ impl Law {
     /// All that the charter gives.
     #[must_use]
     pub const fn new(charter: GolemCharter) -> Self {
-        let replicants = charter.replicants;
+        let (replicants, budget_id) = (charter.replicants, charter.golem_id);
         Self {
             charter,
             allowed: None,
             forbidden: Classes::of(&[]),
             replicants,
+            read_only: false,
+            observer: false,
+            budget_id,
             total: None,
+            spend_bucket: None,
+            lifespan: None,
             position: None,
             drawdown: None,
             period: None,
             swap: None,
             pinned: false,
         }
+    }
+
+    /// The law of a child: what it may spend in its life is its own sum, kept under this name, and not one that all
+    /// children of its Golem share.
+    #[must_use]
+    pub const fn of_child(mut self, replicant: B256) -> Self {
+        self.budget_id = replicant;
+        self
     }
 
     /// The same under more bundles.
@@ -251,12 +302,23 @@ impl Law {
             self.forbidden = self.forbidden.and(bundle.forbids());
             self.bound(bundle)?;
         }
+        let allowed = self.allowed.unwrap_or_default();
+        if self.read_only && allowed.without(OBSERVE) != Classes::of(&[]) {
+            return Err(BundleError::ReadOnlyAndMore);
+        }
+        if self.swap.is_some() && allowed != Classes::of(&[Class::Swap]) {
+            return Err(BundleError::OnlySwapAndMore);
+        }
         Ok(self)
     }
 
     fn bound(&mut self, bundle: &Bundle) -> Result<(), BundleError> {
         let charter = &mut self.charter;
         match *bundle {
+            Bundle::ReadOnly => self.read_only = true,
+            Bundle::OraclePublishOnly => self.observer = true,
+            // What is bought is the settlement asset, which is no position.
+            Bundle::SettlementOnly => tighten_both(&mut self.position, (0, 0)),
             Bundle::NoReplicantSpawning => self.replicants = false,
             Bundle::NoSubDelegation => {
                 self.replicants = false;
@@ -272,19 +334,9 @@ impl Law {
                 charter.listing.tokens.retain(|listed| tokens.contains(&listed.token));
             }
             Bundle::MaxSpend(Spend::Total(most)) => tighten(&mut self.total, most),
-            Bundle::MaxSpend(Spend::Day(most)) => {
-                charter.spend_cap = charter.spend_cap.min(most);
-                charter.bucket_minutes = charter.bucket_minutes.max(DAY_BUCKET);
-            }
-            Bundle::MaxSpend(Spend::Week(most)) => {
-                charter.spend_cap = charter.spend_cap.min(most);
-                charter.bucket_minutes = charter.bucket_minutes.max(WEEK_BUCKET);
-            }
-            Bundle::MaxLifespan(seconds) => {
-                let start = charter.window.start();
-                let end = start.saturating_add(seconds).min(charter.window.end());
-                charter.window = MortalityTimeWindow::new(start, end)?;
-            }
+            Bundle::MaxSpend(Spend::Day(most)) => self.spend(most, DAY_BUCKET)?,
+            Bundle::MaxSpend(Spend::Week(most)) => self.spend(most, WEEK_BUCKET)?,
+            Bundle::MaxLifespan(seconds) => tighten(&mut self.lifespan, seconds),
             Bundle::TimeWindow(window) => {
                 let start = charter.window.start().max(window.start());
                 let end = charter.window.end().min(window.end());
@@ -292,13 +344,26 @@ impl Law {
                     MortalityTimeWindow::new(start, end).map_err(|_empty| BundleError::NoTime)?;
             }
             Bundle::MaxValue(most) => charter.nav_cap = charter.nav_cap.min(most),
-            Bundle::MaxPosition(bps) => tighten(&mut self.position, bps),
+            Bundle::MaxPosition { thriving, stable } => {
+                tighten_both(&mut self.position, (thriving, stable));
+            }
             Bundle::MaxDrawdown(bps) => tighten(&mut self.drawdown, bps),
             Bundle::CronOnly(period) => {
                 self.period = Some(self.period.map_or(period, |other| other.max(period)));
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn spend(&mut self, most: u64, bucket: u16) -> Result<(), BundleError> {
+        if self.spend_bucket.is_some_and(|other| other != bucket) {
+            return Err(BundleError::TwoPeriods);
+        }
+        self.spend_bucket = Some(bucket);
+        let charter = &mut self.charter;
+        charter.spend_cap = charter.spend_cap.min(most);
+        charter.bucket_minutes = charter.bucket_minutes.max(bucket);
         Ok(())
     }
 
@@ -309,6 +374,7 @@ impl Law {
         GolemCharter {
             classes: self.charter.classes.both(allowed).without(self.forbidden),
             replicants: self.replicants,
+            window: self.charter.window.no_longer_than(self.lifespan.unwrap_or(u64::MAX)),
             ..self.charter.clone()
         }
     }
@@ -332,9 +398,13 @@ impl Law {
                 Caveat::new(at.allowed_calldata, pair.encode()),
             ]);
         }
+        if self.observer && charter.classes == OBSERVE {
+            let says = AllowedMethods(vec![UPDATE_PAD, HEARTBEAT]).encode();
+            caveats.push(Caveat::new(at.allowed_methods, says));
+        }
         if let Some(budget) = self.total {
             let rule = ReplicantBudget {
-                replicant_id: charter.golem_id,
+                replicant_id: self.budget_id,
                 budget,
                 not_after: charter.window.end(),
                 listing: charter.listing.clone(),
@@ -357,21 +427,37 @@ impl Law {
     fn holdings(&self, charter: &GolemCharter) -> Holdings {
         /// No bound.
         const WHOLE: u16 = 10_000;
-        let position = self.position.unwrap_or(WHOLE);
+        let (thriving_bps, stable_bps) = self.position.unwrap_or((WHOLE, WHOLE));
         Holdings {
             golem_id: charter.golem_id,
             account: charter.account,
             staleness: charter.staleness,
             epoch: charter.epoch,
-            thriving_bps: position,
-            stable_bps: position,
+            thriving_bps,
+            stable_bps,
             drawdown_bps: self.drawdown.unwrap_or(WHOLE),
             registry: charter.registry,
             cash: charter.settlement_asset,
             loss_bps: charter.slippage_bps,
-            listing: charter.listing.clone(),
+            listing: with_coins(charter.listing.clone()),
         }
     }
+}
+
+/// Wrapped coins that are unwrapped are the same position, so what is listed wrapped is held plain too: by the
+/// same feed.
+fn with_coins(mut listing: Listing) -> Listing {
+    let wrapped = listing.tokens.iter().find(|listed| listed.role == Some(Role::Weth)).copied();
+    let plain = listing.tokens.iter().any(|listed| listed.token.is_zero());
+    if let (Some(wrapped), false) = (wrapped, plain) {
+        listing.tokens.push(ListedToken { token: Address::ZERO, role: None, ..wrapped });
+    }
+    listing
+}
+
+fn tighten_both(bound: &mut Option<(u16, u16)>, most: (u16, u16)) {
+    let (thriving, stable) = bound.unwrap_or(most);
+    *bound = Some((thriving.min(most.0), stable.min(most.1)));
 }
 
 fn tighten<N: Ord + Copy>(bound: &mut Option<N>, most: N) {

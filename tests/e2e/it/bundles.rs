@@ -123,12 +123,10 @@ async fn of_classes() -> Result<Vec<Shown>> {
                 "swap",
                 scene.field.swap(1),
             ),
-            Bundle::CloseOnly => (
-                "take an allowance back",
-                Some(scene.field.disapprove()),
-                "deposit",
-                scene.field.deposit(),
-            ),
+            Bundle::CloseOnly => {
+                let [remove, _] = scene.field.position().await?;
+                ("remove liquidity", Some(remove), "deposit", scene.field.deposit())
+            }
             Bundle::NoNewPositions => {
                 ("send home", Some(scene.field.home()), "swap", scene.field.swap(1))
             }
@@ -142,7 +140,9 @@ async fn of_classes() -> Result<Vec<Shown>> {
                 ("send home", Some(scene.field.home()), "swap", scene.field.swap(1))
             }
             Bundle::SettlementOnly => {
-                ("send home", Some(scene.field.home()), "deposit", scene.field.deposit())
+                scene.field.owner_does(&[scene.field.swap(10)]).await?;
+                let sell = scene.field.swap_back();
+                ("swap to the settlement asset", Some(sell), "swap from it", scene.field.swap(1))
             }
             Bundle::DeathProtocol => {
                 ("settle", Some(scene.field.settle()), "swap", scene.field.swap(1))
@@ -152,7 +152,11 @@ async fn of_classes() -> Result<Vec<Shown>> {
             }
             _ => ("swap", Some(scene.field.swap(1)), "make a child", scene.field.spawn()),
         };
-        let why = scene.refused(&bad, DenialCode::Class).await.context(bundle.name())?;
+        let code = match bundle {
+            Bundle::SettlementOnly => DenialCode::Share,
+            _ => DenialCode::Class,
+        };
+        let why = scene.refused(&bad, code).await.context(bundle.name())?;
         match good {
             Some(good) => scene.does(&good).await.context(bundle.name())?,
             None => {
@@ -176,7 +180,7 @@ async fn of_amounts() -> Result<Vec<Shown>> {
         (Bundle::MaxSpend(Spend::Day(50 * DOLLAR)), DenialCode::Spend),
         (Bundle::MaxSpend(Spend::Week(50 * DOLLAR)), DenialCode::Spend),
         (Bundle::MaxValue(50 * DOLLAR), DenialCode::Nav),
-        (Bundle::MaxPosition(50), DenialCode::Share),
+        (Bundle::max_position(50), DenialCode::Share),
     ] {
         let scene = Scene::open(std::slice::from_ref(&bundle)).await?;
         let at_once = matches!(bundle, Bundle::MaxValue(_));
@@ -292,6 +296,9 @@ async fn handed_on(scene: &Scene) -> Result<Denial> {
         let context = PermissionContext::new(vec![link, grant])?;
         let one = Redemption::single(DELEGATION_MANAGER, context, &scene.field.swap(1));
         let policy = ClearingPolicy::default();
+        let sent =
+            stage.send_as(child.address(), DELEGATION_MANAGER, U256::ZERO, one.calldata()).await?;
+        ensure!(sent.status() == bundles.is_empty(), "the chain says otherwise");
         found.push(match clear(stage.node(), one, child.address(), &policy).await? {
             Clearance::Granted(_) => None,
             Clearance::Refused(denial) => Some(denial),

@@ -3,8 +3,9 @@
 use alloy::{
     primitives::{
         Address, B256, U256,
-        aliases::{U24, U160},
+        aliases::{I24, U24, U160},
     },
+    sol,
     sol_types::SolCall,
 };
 use anyhow::{Result, ensure};
@@ -12,6 +13,7 @@ use bardo_bindings::{
     GolemLifecycle, GolemRegistry,
     defi::{
         Erc20, Erc4626,
+        NonfungiblePositionManager::{MintParams, mintCall},
         SwapRouter02::{ExactInputSingleParams, exactInputSingleCall},
     },
     golem_lifecycle, golem_registry,
@@ -19,6 +21,28 @@ use bardo_bindings::{
 use bardo_testkit::{Owner, Stage, dollars, fair_swap};
 use golem_chain::AccountKind;
 use golem_custody::Execution;
+
+sol! {
+    /// What of Uniswap's position manager is not in the bindings.
+    struct DecreaseLiquidityParams {
+        uint256 tokenId;
+        uint128 liquidity;
+        uint256 amount0Min;
+        uint256 amount1Min;
+        uint256 deadline;
+    }
+
+    struct CollectParams {
+        uint256 tokenId;
+        address recipient;
+        uint128 amount0Max;
+        uint128 amount1Max;
+    }
+
+    function decreaseLiquidity(DecreaseLiquidityParams params) external payable returns (uint256 amount0, uint256 amount1);
+    function collect(CollectParams params) external payable returns (uint256 amount0, uint256 amount1);
+    function tokenOfOwnerByIndex(address owner, uint256 index) external view returns (uint256);
+}
 
 /// Where a test takes place.
 pub(crate) struct Field {
@@ -28,10 +52,14 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// A chain of its own, and an owner whose account trades both ways.
+    /// A chain of its own, and an owner whose account holds 10,000 dollars, no ether, and trades both ways.
     pub(crate) async fn prepared(kind: AccountKind) -> Result<(Stage, Owner)> {
         let stage = Stage::open().await?;
         let owner = stage.owner(kind).await?;
+        // An EOA that is its own account pays its own gas.
+        if owner.account.address != owner.signer.address() {
+            stage.fund(owner.account.address, U256::ZERO, U256::ZERO).await?;
+        }
         let allow = Erc20::approveCall { spender: stage.book().swap_router_02, amount: U256::MAX };
         owner.act(&stage, stage.book().weth, allow).await?;
         Ok((stage, owner))
@@ -47,6 +75,11 @@ impl Field {
 
     /// A cent's worth of wrapped ether for dollars.
     pub(crate) fn swap_back(&self) -> Execution {
+        self.sell(U256::from(4_000_000_000_000_u64), U256::from(9_900))
+    }
+
+    /// Wrapped ether for dollars.
+    pub(crate) fn sell(&self, wei: U256, least: U256) -> Execution {
         let book = self.stage.book();
         let call = exactInputSingleCall {
             params: ExactInputSingleParams {
@@ -54,12 +87,70 @@ impl Field {
                 tokenOut: book.usdc,
                 fee: U24::from(500),
                 recipient: self.account(),
-                amountIn: U256::from(4_000_000_000_000_u64),
-                amountOutMinimum: U256::from(9_900),
+                amountIn: wei,
+                amountOutMinimum: least,
                 sqrtPriceLimitX96: U160::ZERO,
             },
         };
         Execution { target: book.swap_router_02, value: U256::ZERO, data: call.abi_encode().into() }
+    }
+
+    /// The owner's account does it himself.
+    pub(crate) async fn owner_does(&self, calls: &[Execution]) -> Result<()> {
+        self.owner.account.act(self.stage.node(), &self.owner.signer, calls).await?;
+        Ok(())
+    }
+
+    /// A position that the owner opened with $100 and as much ether, and the two calls that close a half of it.
+    pub(crate) async fn position(&self) -> Result<[Execution; 2]> {
+        let (book, account) = (self.stage.book(), self.account());
+        let positions = book.position_manager;
+        let wei = U256::from(40_000_000_000_000_000_u64);
+        let open = mintCall {
+            params: MintParams {
+                token0: book.weth,
+                token1: book.usdc,
+                fee: U24::from(500),
+                tickLower: I24::try_from(-887_270)?,
+                tickUpper: I24::try_from(887_270)?,
+                amount0Desired: wei,
+                amount1Desired: dollars(100),
+                amount0Min: U256::ZERO,
+                amount1Min: U256::ZERO,
+                recipient: account,
+                deadline: U256::MAX,
+            },
+        };
+        let allow = |token: Address| {
+            self.call(token, &Erc20::approveCall { spender: positions, amount: U256::MAX })
+        };
+        self.owner_does(&[
+            self.swap(150),
+            allow(book.weth),
+            allow(book.usdc),
+            self.call(positions, &open),
+        ])
+        .await?;
+        let first = tokenOfOwnerByIndexCall { owner: account, index: U256::ZERO };
+        let token_id = self.stage.node().read(positions, first).await?;
+        let remove = decreaseLiquidityCall {
+            params: DecreaseLiquidityParams {
+                tokenId: token_id,
+                liquidity: 1_000_000_000_000,
+                amount0Min: U256::ZERO,
+                amount1Min: U256::ZERO,
+                deadline: U256::MAX,
+            },
+        };
+        let collect = collectCall {
+            params: CollectParams {
+                tokenId: token_id,
+                recipient: account,
+                amount0Max: u128::MAX,
+                amount1Max: u128::MAX,
+            },
+        };
+        Ok([self.call(positions, &remove), self.call(positions, &collect)])
     }
 
     pub(crate) fn home(&self) -> Execution {
@@ -108,7 +199,8 @@ impl Field {
         Ok(self.call(book.vault, &back))
     }
 
-    /// The Golem speaks by its owner's account, which is its key at the registry.
+    /// The owner makes his account the key by which the Golem speaks at the registry, so that grants decide who
+    /// says what.
     pub(crate) async fn published(&self) -> Result<Execution> {
         let human = self.owner.signer.address();
         let speak = GolemRegistry::attachCall { golemId: self.golem_id, agentKey: self.account() };

@@ -605,7 +605,7 @@ async fn the_other_rules_gas_is_as_committed() -> Result<()> {
         grant(vec![Caveat::new(golem_charter_enforcer(), law.encode()?)])
     };
     let data = redeem(&chartered(&|_| ())?, &one)?;
-    for name in ["charter swap first", "charter swap later"] {
+    for name in ["charter with a market, swap first", "charter with a market, swap later"] {
         meter.record(name, SESSION, manager, data.clone()).await?;
     }
     let data = redeem(&chartered(&|law| law.mood = Some(mood))?, &one)?;
@@ -658,7 +658,7 @@ async fn the_other_rules_gas_is_as_committed() -> Result<()> {
     let more = |name: &str, base: &str| {
         anyhow::Ok(meter.figure(name)?.saturating_sub(meter.figure(base)?))
     };
-    let section = more("charter with emotion, swap later", "charter swap later")?;
+    let section = more("charter with emotion, swap later", "charter with a market, swap later")?;
     let alone = more("emotional state alone, swap later", "no caveat swap later")?;
     ensure!(section < alone, "emotion costs {section} as a section and {alone} alone");
     meter.compare("rules")

@@ -12,7 +12,13 @@ use alloy::{
 };
 use anyhow::{Result, ensure};
 use bardo_bindings::{
-    GolemRegistry, KnowledgeMarket, defi::Erc20, golem_registry, knowledge_market,
+    GolemRegistry, KnowledgeMarket,
+    defi::{
+        Erc20,
+        NonfungiblePositionManager::{IncreaseLiquidityParams, increaseLiquidityCall},
+        Weth9,
+    },
+    golem_registry, holdings_enforcer, knowledge_market,
 };
 use bardo_testkit::{charter_of, dollars};
 use golem_chain::{AccountKind, bundle_enforcers};
@@ -73,8 +79,9 @@ async fn a_budget_is_one_sum_however_it_is_spent() -> Result<()> {
     let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
     let ten = field.swap(10);
 
-    ensure!(!heist.goes(&vec![single(links, &ten)?; 6]).await?, "six redemptions at once");
-    ensure!(!heist.goes(&[batch(links, &vec![ten.clone(); 6])?]).await?, "six calls of a batch");
+    let (six, whole) = (vec![single(links, &ten)?; 6], batch(links, &vec![ten.clone(); 6])?);
+    heist.thief.refused_all(stage, links, &six, DenialCode::Budget).await?;
+    heist.thief.refused_all(stage, links, &[whole], DenialCode::Budget).await?;
     ensure!(heist.spent().await? == U256::ZERO, "nothing left");
     // Accomplices with links of their own share the sum.
     for round in 0..6 {
@@ -99,7 +106,8 @@ async fn once_a_week_is_once_a_week() -> Result<()> {
     let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
     let one = single(links, &field.swap(1))?;
 
-    ensure!(!heist.goes(&[one.clone(), one.clone()]).await?, "twice in one transaction");
+    let twice = [one.clone(), one.clone()];
+    heist.thief.refused_all(stage, links, &twice, DenialCode::Cadence).await?;
     ensure!(heist.goes(&[one]).await?, "once");
     // The owner signs anew, for the same Golem: nothing begins again.
     let law = charter_of(stage, &field.owner, SALT, heist.thief.address(), |law| law.epoch = 2);
@@ -112,22 +120,67 @@ async fn once_a_week_is_once_a_week() -> Result<()> {
     Ok(())
 }
 
-/// ATK-18: a position is what it is after the last call, not after each.
+/// ATK-18: a position is what it is after the last call, in whatever form it is held.
 #[tokio::test]
 async fn a_position_is_bounded_by_what_is_held_in_the_end() -> Result<()> {
-    let heist = Heist::on(&[Bundle::MaxPosition(500)], |_| ()).await?;
+    // A charter that allows more at once than the share.
+    let heist = Heist::on(&[Bundle::max_position(400)], |_| ()).await?;
     let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
-    let third = field.swap(300);
+    let (thief, code) = (&heist.thief, DenialCode::Share);
+    let part = field.swap(240);
 
-    ensure!(!heist.goes(&[batch(links, &[third.clone(), third.clone()])?]).await?, "in a batch");
-    let (one, two) = (single(links, &third)?, single(links, &third)?);
-    ensure!(!heist.goes(&[one.clone(), two]).await?, "in two redemptions");
+    let both = batch(links, &[part.clone(), part.clone()])?;
+    thief.refused_all(stage, links, &[both], code).await?;
+    let one = single(links, &part)?;
+    thief.refused_all(stage, links, &[one.clone(), one.clone()], code).await?;
     ensure!(heist.spent().await? == U256::ZERO, "nothing bought");
-    ensure!(heist.goes(&[one]).await?, "three per cent are allowed");
-    heist.thief.refused(stage, links, &third, DenialCode::Share).await?;
+    ensure!(heist.goes(&[one]).await?, "a part of the share is allowed");
+    thief.refused(stage, links, &part, code).await?;
     // A first tuple that the bound would stop, with a second that undoes it.
-    let tuples = [single(links, &third)?, single(links, &field.swap_back())?];
-    ensure!(!heist.goes(&tuples).await?, "too much for a moment");
+    let undone = [single(links, &part)?, single(links, &field.swap_back())?];
+    thief.refused_all(stage, links, &undone, code).await?;
+    // Unwrapped it is still held.
+    let weth = stage.book().weth;
+    let all = stage.balance_of(weth, field.account()).await?;
+    let unwrap = field.call(weth, &Weth9::withdrawCall { amount: all });
+    ensure!(heist.goes(&[single(links, &unwrap)?]).await?, "unwrapped");
+    thief.refused(stage, links, &part, code).await?;
+    // Nor is it hidden in a pool, which has no price here.
+    let [remove, _] = field.position().await?;
+    ensure!(heist.goes(&[single(links, &remove)?]).await?, "closing is free");
+    let add = increaseLiquidityCall {
+        params: IncreaseLiquidityParams {
+            tokenId: U256::from(1),
+            amount0Desired: U256::from(1),
+            amount1Desired: U256::from(1),
+            amount0Min: U256::ZERO,
+            amount1Min: U256::ZERO,
+            deadline: U256::MAX,
+        },
+    };
+    let add = field.call(stage.book().position_manager, &add);
+    thief.refused(stage, links, &add, DenialCode::Class).await?;
+    Ok(())
+}
+
+/// Below its mark the account only closes, and whoever holds the key cannot make it sell for nothing.
+#[tokio::test]
+async fn a_fallen_account_only_closes_whoever_holds_the_key() -> Result<()> {
+    let heist = Heist::on(&[Bundle::MaxDrawdown(1_500)], |_| ()).await?;
+    let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
+    let thief = &heist.thief;
+    ensure!(heist.goes(&[single(links, &field.swap(1))?]).await?, "at its mark it trades");
+    let to = field.owner.signer.address();
+    let leave = Erc20::transferCall { to, amount: dollars(1_600) };
+    field.owner_does(&[field.call(stage.book().usdc, &leave)]).await?;
+
+    let buy = field.swap(1);
+    let denial = thief.refused(stage, links, &buy, DenialCode::Drawdown).await?;
+    ensure!(denial.enforcer == Some(holdings_enforcer()), "{denial:?}");
+    let two = [single(links, &buy)?, single(links, &field.swap_back())?];
+    thief.refused_all(stage, links, &two, DenialCode::Drawdown).await?;
+    ensure!(heist.goes(&[single(links, &field.swap_back())?]).await?, "it still sells");
+    ensure!(heist.goes(&[single(links, &field.home())?]).await?, "and sends home");
     Ok(())
 }
 
@@ -153,7 +206,8 @@ async fn a_panicking_golem_does_not_swap_through_any_door() -> Result<()> {
     heist.thief.send(stage, golem_registry(), says(&heist, 0, 61, 0)).await?;
     heist.thief.refused(stage, links, &swap, DenialCode::Emotion).await?;
     heist.thief.refused(stage, links, &hidden, DenialCode::Emotion).await?;
-    ensure!(!heist.goes(&[batch(links, &[field.disapprove(), swap.clone()])?]).await?, "batch");
+    let behind = batch(links, &[field.home(), swap.clone()])?;
+    heist.thief.refused_all(stage, links, &[behind], DenialCode::Emotion).await?;
     ensure!(heist.goes(&[single(links, &field.home())?]).await?, "what is not bound goes on");
 
     heist.thief.send(stage, golem_registry(), says(&heist, 0, 60, 0)).await?;
@@ -205,15 +259,18 @@ async fn a_sale_without_its_royalty_is_no_sale() -> Result<()> {
     let (writer, thief) = (author.address(), heist.thief.address());
     heist.thief.refused(stage, links, &sale, DenialCode::Royalty).await?;
     let cent_less = dollars(5) - U256::from(1);
-    let attempts: [&[Execution]; 5] = [
-        &[sale.clone(), royalty(thief, dollars(5))],
-        &[sale.clone(), royalty(writer, cent_less)],
-        &[royalty(writer, dollars(5)), sale.clone()],
-        &[sale.clone(), royalty(writer, dollars(5)), royalty(thief, dollars(5))],
-        &[royalty(writer, dollars(5))],
+    let attempts: [(&[Execution], _); 5] = [
+        (&[sale.clone(), royalty(thief, dollars(5))], DenialCode::Royalty),
+        (&[sale.clone(), royalty(writer, cent_less)], DenialCode::Royalty),
+        (&[royalty(writer, dollars(5)), sale.clone()], DenialCode::Recipient),
+        (
+            &[sale.clone(), royalty(writer, dollars(5)), royalty(thief, dollars(5))],
+            DenialCode::Recipient,
+        ),
+        (&[royalty(writer, dollars(5))], DenialCode::Recipient),
     ];
-    for (index, calls) in attempts.into_iter().enumerate() {
-        ensure!(!heist.goes(&[batch(links, calls)?]).await?, "attempt {index}");
+    for (calls, code) in attempts {
+        heist.thief.refused_all(stage, links, &[batch(links, calls)?], code).await?;
     }
     ensure!(heist.goes(&[batch(links, &[sale, royalty(writer, dollars(5))])?]).await?, "sold");
     ensure!(stage.balance_of(usdc, writer).await? == dollars(5), "the author is paid");

@@ -11,11 +11,12 @@ use alloy::{
     signers::{SignerSync as _, local::PrivateKeySigner},
     sol_types::{SolCall as _, SolValue as _},
 };
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::{
     DELEGATION_MANAGER, DelegationManager::redeemDelegationsCall, MODE_BATCH, MODE_SINGLE,
 };
 use bardo_testkit::{Owner, STIPEND, Stage};
+use golem_chain::explain_revert;
 use golem_custody::{
     Clearance, ClearingPolicy, Denial, DenialCode, Execution, Redemption, clear, encode_batch,
 };
@@ -97,12 +98,7 @@ impl RawKey {
         stage: &Stage,
         tuples: &[Tuple],
     ) -> Result<TransactionReceipt> {
-        let data = redeemDelegationsCall {
-            permissionContexts: tuples.iter().map(|tuple| tuple.context.clone()).collect(),
-            modes: tuples.iter().map(|tuple| tuple.mode).collect(),
-            executionCallDatas: tuples.iter().map(|tuple| tuple.execution.clone()).collect(),
-        };
-        self.send(stage, DELEGATION_MANAGER, data.abi_encode().into()).await
+        self.send(stage, DELEGATION_MANAGER, redeeming(tuples)).await
     }
 
     /// One call under `links`, which goes through.
@@ -133,6 +129,29 @@ impl RawKey {
         Ok(denial)
     }
 
+    /// Several executions in one transaction, which the chain refuses for a reason of `code`.
+    pub(crate) async fn refused_all(
+        &self,
+        stage: &Stage,
+        links: &[Delegation],
+        tuples: &[Tuple],
+        code: DenialCode,
+    ) -> Result<()> {
+        let ask = TransactionRequest::default()
+            .with_from(self.address())
+            .with_to(DELEGATION_MANAGER)
+            .with_input(redeeming(tuples));
+        let Err(refusal) = stage.node().provider().call(ask).await else {
+            bail!("{code:?}: nothing against it");
+        };
+        let data = refusal.as_error_resp().and_then(|answer| answer.as_revert_data());
+        let data = data.context("no reason was given")?;
+        let denial = explain_revert(&data, &PermissionContext::new(links.to_vec())?);
+        ensure!(denial.code == code, "{denial:?} instead of {code:?}");
+        ensure!(!self.redeem(stage, tuples).await?.status(), "{denial:?}: went through");
+        Ok(())
+    }
+
     /// What an honest runtime would be told.
     async fn verdict(
         &self,
@@ -148,6 +167,16 @@ impl RawKey {
             Clearance::Refused(denial) => Some(denial),
         })
     }
+}
+
+fn redeeming(tuples: &[Tuple]) -> Bytes {
+    redeemDelegationsCall {
+        permissionContexts: tuples.iter().map(|tuple| tuple.context.clone()).collect(),
+        modes: tuples.iter().map(|tuple| tuple.mode).collect(),
+        executionCallDatas: tuples.iter().map(|tuple| tuple.execution.clone()).collect(),
+    }
+    .abi_encode()
+    .into()
 }
 
 /// One call.

@@ -78,14 +78,18 @@ impl Alpha {
     }
 
     /// What it hands on to `child`: its own law under more bundles, and caveats beside it.
-    fn child(
+    async fn child(
         &self,
         child: &RawKey,
         bundles: &[Bundle],
         beside: Vec<Caveat>,
     ) -> Result<Vec<Delegation>> {
-        let law = GolemCharter { agent_key: child.address(), ..self.law.clone() };
-        let mut caveats = Law::new(law).under(bundles)?.caveats(&bundle_enforcers())?;
+        let born = self.field.stage.now().await?;
+        // Its life begins when it is born, and its budget is its own.
+        let window = MortalityTimeWindow::new(born, self.law.window.end())?;
+        let law = GolemCharter { agent_key: child.address(), window, ..self.law.clone() };
+        let law = Law::new(law).of_child(child.address().into_word()).under(bundles)?;
+        let mut caveats = law.caveats(&bundle_enforcers())?;
         caveats.extend(beside);
         self.key.delegate(&self.field.stage, &self.links, child.address(), caveats)
     }
@@ -106,6 +110,8 @@ impl Alpha {
 async fn the_replicant_lives_within_its_budget_its_day_and_its_parent() -> Result<()> {
     let alpha = Alpha::born().await?;
     let (field, stage) = (&alpha.field, &alpha.field.stage);
+    // On the third day of its parent's life.
+    stage.warp(stage.now().await? + 2 * DAY).await?;
     let child = RawKey::born(stage).await?;
     let bundles = [
         Bundle::MaxSpend(Spend::Total(50 * DOLLAR)),
@@ -117,15 +123,19 @@ async fn the_replicant_lives_within_its_budget_its_day_and_its_parent() -> Resul
         Caveat::new(enforcers::ALLOWED_TARGETS, router),
         Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(100)).encode()),
     ];
-    let links = alpha.child(&child, &bundles, beside)?;
+    let links = alpha.child(&child, &bundles, beside).await?;
 
     child.does(stage, &links, &field.swap(30)).await?;
     child.refused(stage, &links, &field.swap(21), DenialCode::Budget).await?;
     child.does(stage, &links, &field.swap(18)).await?;
     child.refused(stage, &links, &field.disapprove(), DenialCode::Target).await?;
+    // A sibling has a budget of its own.
+    let sibling = RawKey::born(stage).await?;
+    let born = alpha.child(&sibling, &bundles, vec![]).await?;
+    sibling.does(stage, &born, &field.swap(49)).await?;
     // What it spends is its parent's too.
     alpha.key.does(stage, &alpha.links, &field.swap(500)).await?;
-    alpha.key.does(stage, &alpha.links, &field.swap(451)).await?;
+    alpha.key.does(stage, &alpha.links, &field.swap(402)).await?;
     child.refused(stage, &links, &field.swap(1), DenialCode::Spend).await?;
 
     let grandchild = RawKey::born(stage).await?;
@@ -152,13 +162,13 @@ async fn a_replicant_that_reads_does_nothing_and_one_that_acts_does_it_a_hundred
         Bundle::ReadOnly,
         Bundle::NoSubDelegation,
     ];
-    let links = alpha.child(&reader, &bundles, vec![])?;
+    let links = alpha.child(&reader, &bundles, vec![]).await?;
     for call in [field.swap(1), field.home(), field.disapprove(), field.deposit()] {
         reader.refused(stage, &links, &call, DenialCode::Class).await?;
     }
 
     let hundred = Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(100)).encode());
-    let links = alpha.child(&worker, &[], vec![hundred])?;
+    let links = alpha.child(&worker, &[], vec![hundred]).await?;
     let one = single(&links, &field.disapprove())?;
     for _ in 0..4 {
         let receipt = worker.redeem(stage, &vec![one.clone(); 25]).await?;
@@ -174,7 +184,7 @@ async fn a_revoked_parents_replicant_is_dead() -> Result<()> {
     let alpha = Alpha::born().await?;
     let (field, stage) = (&alpha.field, &alpha.field.stage);
     let child = RawKey::born(stage).await?;
-    let links = alpha.child(&child, &[Bundle::MaxSpend(Spend::Total(50 * DOLLAR))], vec![])?;
+    let links = alpha.child(&child, &[Bundle::MaxSpend(Spend::Total(50 * DOLLAR))], vec![]).await?;
     child.does(stage, &links, &field.swap(1)).await?;
 
     let human = field.owner.signer.address();
@@ -194,10 +204,24 @@ async fn the_sleepwalker_publishes_and_touches_nothing() -> Result<()> {
     let (field, stage) = (&alpha.field, &alpha.field.stage);
     let observer = RawKey::born(stage).await?;
     let bundles = [Bundle::ReadOnly, Bundle::NoTransfers, Bundle::OraclePublishOnly];
-    let links = alpha.child(&observer, &bundles, vec![])?;
+    let links = alpha.child(&observer, &bundles, vec![]).await?;
     let held = stage.balance_of(stage.book().usdc, field.account()).await?;
 
-    observer.does(stage, &links, &field.published().await?).await?;
+    let says = field.published().await?;
+    observer.does(stage, &links, &says).await?;
+    alpha.key.does(stage, &alpha.links, &says).await?;
+    // It observes its parent, and does not put it to sleep, nor to death.
+    let (golem, registry) = (field.golem_id, golem_registry());
+    for call in [
+        field.call(registry, &GolemRegistry::closeCall { golemId: golem }),
+        field.call(registry, &GolemRegistry::setDreamingCall { golemId: golem, dreaming: true }),
+        field.call(
+            registry,
+            &GolemRegistry::updateVitalityCall { golemId: golem, phase: 4, score: 0 },
+        ),
+    ] {
+        observer.refused(stage, &links, &call, DenialCode::Method).await?;
+    }
     for call in [field.swap(1), field.home(), field.deposit(), field.spawn(), field.settle()] {
         observer.refused(stage, &links, &call, DenialCode::Class).await?;
     }
@@ -205,59 +229,93 @@ async fn the_sleepwalker_publishes_and_touches_nothing() -> Result<()> {
     Ok(())
 }
 
-/// D1.P1 to D1.P5: five links, alive at once; each does its work in its phase, and what an earlier one
-/// could do is over when its phase is.
+/// D1.P1 to D1.P5: five links, alive at once. What grows a position is for the link of its phase alone, neither
+/// earlier nor later; what a later one can do before its time only closes.
 #[tokio::test]
-async fn each_phase_has_a_link_that_works_and_an_earlier_one_that_stopped() -> Result<()> {
+async fn each_phase_has_a_link_that_works_and_all_others_do_not_grow() -> Result<()> {
     let alpha = Alpha::born().await?;
     let (field, stage) = (&alpha.field, &alpha.field.stage);
     let worker = RawKey::born(stage).await?;
-    let links = |bundles: &[Bundle]| alpha.child(&worker, bundles, vec![]);
-    let thriving =
-        links(&[Bundle::FullTrading, Bundle::MaxPosition(3_000), Bundle::ReplicantSpawning])?;
-    let stable =
-        links(&[Bundle::FullTrading, Bundle::MaxPosition(2_000), Bundle::NoReplicantSpawning])?;
-    let conservation =
-        links(&[Bundle::CloseOnly, Bundle::NoNewPositions, Bundle::WithdrawAllowed])?;
-    let declining = links(&[Bundle::UnwindOnly, Bundle::SweepToOwner])?;
-    let terminal = links(&[Bundle::SettlementOnly, Bundle::DeathProtocol])?;
+    let thriving = Bundle::MaxPosition { thriving: 3_000, stable: 0 };
+    let stable = Bundle::MaxPosition { thriving: 0, stable: 2_000 };
+    let mut made = Vec::new();
+    for bundles in [
+        vec![Bundle::FullTrading, thriving, Bundle::ReplicantSpawning],
+        vec![Bundle::FullTrading, stable, Bundle::NoReplicantSpawning],
+        vec![Bundle::CloseOnly, Bundle::NoNewPositions, Bundle::WithdrawAllowed],
+        vec![Bundle::UnwindOnly, Bundle::SweepToOwner],
+        vec![Bundle::SettlementOnly, Bundle::DeathProtocol],
+    ] {
+        made.push(alpha.child(&worker, &bundles, vec![]).await?);
+    }
+    let [thriving, stable, conservation, declining, terminal] = &made[..] else {
+        anyhow::bail!("five links");
+    };
     let leave = field.deposited().await?;
+    let [remove, collect] = field.position().await?;
+    let (share, class) = (DenialCode::Share, DenialCode::Class);
 
     // Thriving. The owner buys ether for 2,500 himself: between a fifth and 30 % of everything.
-    worker.does(stage, &thriving, &field.spawn()).await?;
-    worker.does(stage, &thriving, &field.swap(100)).await?;
-    let bought = field.swap(2_500);
-    field.owner.account.act(stage.node(), &field.owner.signer, &[bought]).await?;
-    worker.does(stage, &thriving, &field.swap(100)).await?;
-    worker.refused(stage, &thriving, &field.swap(450), DenialCode::Share).await?;
-    worker.does(stage, &thriving, &field.swap_back()).await?;
-    worker.refused(stage, &thriving, &field.home(), DenialCode::Class).await?;
+    worker.does(stage, thriving, &field.spawn()).await?;
+    worker.does(stage, thriving, &field.swap(100)).await?;
+    worker.refused(stage, stable, &field.swap(1), share).await?;
+    worker.refused(stage, terminal, &field.swap(1), share).await?;
+    field.owner_does(&[field.swap(2_500)]).await?;
+    worker.does(stage, thriving, &field.swap(100)).await?;
+    worker.refused(stage, thriving, &field.swap(450), share).await?;
+    worker.does(stage, thriving, &field.swap_back()).await?;
+    worker.refused(stage, thriving, &field.home(), class).await?;
 
     alpha.advance(1).await?;
-    worker.refused(stage, &thriving, &field.spawn(), DenialCode::Phase).await?;
-    worker.refused(stage, &stable, &field.spawn(), DenialCode::Class).await?;
-    worker.refused(stage, &stable, &field.swap(1), DenialCode::Share).await?;
-    worker.does(stage, &stable, &field.swap_back()).await?;
+    worker.refused(stage, thriving, &field.spawn(), DenialCode::Phase).await?;
+    worker.refused(stage, thriving, &field.swap(1), share).await?;
+    worker.refused(stage, stable, &field.spawn(), class).await?;
+    worker.refused(stage, stable, &field.swap(1), share).await?;
+    worker.does(stage, stable, &field.swap_back()).await?;
+    // The owner sells half an ether, and there is room below a fifth.
+    let half = U256::from(500_000_000_000_000_000_u64);
+    field.owner_does(&[field.sell(half, dollars(1_200))]).await?;
+    worker.does(stage, stable, &field.swap(100)).await?;
 
     alpha.advance(2).await?;
-    worker.refused(stage, &stable, &field.swap_back(), DenialCode::Phase).await?;
-    worker.does(stage, &conservation, &field.disapprove()).await?;
-    worker.does(stage, &conservation, &leave).await?;
+    worker.refused(stage, stable, &field.swap_back(), DenialCode::Phase).await?;
+    worker.does(stage, conservation, &field.disapprove()).await?;
+    worker.does(stage, conservation, &remove).await?;
+    worker.does(stage, conservation, &collect).await?;
+    worker.does(stage, conservation, &leave).await?;
     for call in [field.swap(1), field.deposit(), field.home()] {
-        worker.refused(stage, &conservation, &call, DenialCode::Class).await?;
+        worker.refused(stage, conservation, &call, class).await?;
     }
 
     alpha.advance(3).await?;
-    worker.does(stage, &declining, &leave).await?;
-    worker.does(stage, &declining, &field.home()).await?;
-    worker.refused(stage, &declining, &field.swap(1), DenialCode::Class).await?;
+    worker.does(stage, declining, &leave).await?;
+    worker.does(stage, declining, &field.home()).await?;
+    worker.refused(stage, declining, &field.swap(1), class).await?;
 
     alpha.advance(4).await?;
-    worker.refused(stage, &declining, &field.deposit(), DenialCode::Class).await?;
-    worker.refused(stage, &terminal, &field.swap(1), DenialCode::Recipient).await?;
-    worker.does(stage, &terminal, &field.home()).await?;
-    worker.does(stage, &terminal, &field.settle()).await?;
-    worker.refused(stage, &terminal, &field.settle(), DenialCode::Reverted).await?;
+    worker.refused(stage, declining, &field.deposit(), class).await?;
+    worker.refused(stage, terminal, &field.swap(1), DenialCode::Recipient).await?;
+    worker.does(stage, terminal, &field.swap_back()).await?;
+    worker.does(stage, terminal, &field.home()).await?;
+    worker.does(stage, terminal, &field.settle()).await?;
+    worker.refused(stage, terminal, &field.settle(), DenialCode::Reverted).await?;
+    Ok(())
+}
+
+/// D1's own bounds: a fall of 15 %, and 30 days.
+#[tokio::test]
+async fn alpha_stops_buying_when_it_fell_and_ends_after_a_month() -> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    alpha.key.does(stage, &alpha.links, &field.swap(400)).await?;
+    let to = field.owner.signer.address();
+    let leave = Erc20::transferCall { to, amount: dollars(1_600) };
+    field.owner_does(&[field.call(stage.book().usdc, &leave)]).await?;
+    alpha.key.refused(stage, &alpha.links, &field.swap(1), DenialCode::Drawdown).await?;
+    alpha.key.does(stage, &alpha.links, &field.swap_back()).await?;
+
+    stage.warp(alpha.law.window.end() + 1).await?;
+    alpha.key.refused(stage, &alpha.links, &field.home(), DenialCode::WindowExpired).await?;
     Ok(())
 }
 

@@ -40,7 +40,6 @@ impl Play<'_> {
             "Limits as owners speak of them: each lets something through, and something not",
         );
         people::fund(&self.node, human, people::ether(1)).await?;
-        people::fund(&self.node, account, people::ether(1)).await?;
         people::mint(&self.node, book.usdc, account, dollars(5_000)).await?;
         let session = self.agent.born()?;
         people::fund(&self.node, session, people::ether(1) / U256::from(50)).await?;
@@ -115,7 +114,7 @@ impl Play<'_> {
             ),
             (
                 3,
-                Bundle::MaxPosition(1_000),
+                Bundle::max_position(1_000),
                 100,
                 490,
                 "ether for more than a tenth of everything",

@@ -41,6 +41,12 @@ impl MortalityTimeWindow {
         self.end
     }
 
+    /// The same from its first second on, and at most so many seconds more.
+    #[must_use]
+    pub fn no_longer_than(self, seconds: u64) -> Self {
+        Self { start: self.start, end: self.end.min(self.start.saturating_add(seconds)) }
+    }
+
     /// What the contract would say at `now`.
     #[must_use]
     pub const fn allows(&self, now: u64) -> bool {
