@@ -159,7 +159,7 @@ abstract contract HoldingsNestingTest is HoldingsTest {
         Puppet(payable(agent.account)).plan(_one(_redemptionOf(leaf, sellWeth(1e15))));
 
         vm.expectRevert(_nested());
-        redeem(agent.account, leaf, BATCH_DEFAULT, abi.encode(two(buy(4_000e6), _gasMoney())));
+        redeem(agent.account, leaf, BATCH_DEFAULT, abi.encode(two(_gasMoney(), buy(4_000e6))));
     }
 
     /// @dev Whatever the two are: measured in unmeasured, unmeasured in measured.
@@ -173,7 +173,7 @@ abstract contract HoldingsNestingTest is HoldingsTest {
 
         Puppet(payable(agent.account)).plan(_one(_redemptionOf(leaf, callOf(Class.Approve, 0))));
         vm.expectRevert(_nested());
-        redeem(agent.account, leaf, BATCH_DEFAULT, abi.encode(two(buy(10e6), _gasMoney())));
+        redeem(agent.account, leaf, BATCH_DEFAULT, abi.encode(two(_gasMoney(), buy(10e6))));
     }
 
     /// @dev Another grant for the same Golem has the same key.
@@ -185,7 +185,7 @@ abstract contract HoldingsNestingTest is HoldingsTest {
         Puppet(payable(agent.account)).plan(_one(_redemptionOf(other, sellWeth(1e15))));
 
         vm.expectRevert(_nested());
-        redeem(agent.account, leaf, BATCH_DEFAULT, abi.encode(two(buy(4_000e6), _gasMoney())));
+        redeem(agent.account, leaf, BATCH_DEFAULT, abi.encode(two(_gasMoney(), buy(4_000e6))));
     }
 
     /// @dev The inner refusal is swallowed: the outer execution is judged by its own "before".
@@ -195,8 +195,8 @@ abstract contract HoldingsNestingTest is HoldingsTest {
         Shrug shrug = Shrug(payable(agent.account));
         shrug.plan(_redemptionOf(leaf, sellWeth(1e15)));
 
-        refusesAs(Holdings.Holdings_TooLarge.selector, two(buy(4_000e6), _gasMoney()));
-        accepts(two(buy(2_900e6), _gasMoney()));
+        refusesAs(Holdings.Holdings_TooLarge.selector, two(_gasMoney(), buy(4_000e6)));
+        accepts(two(_gasMoney(), buy(2_900e6)));
         vm.assertTrue(shrug.failed(), "the inner one was refused");
         vm.assertEq(shrug.why(), _nested(), "as one within another");
         // And it is over.
@@ -224,8 +224,8 @@ abstract contract HoldingsNestingTest is HoldingsTest {
             );
             shrug.plan(Execution(address(enforcer), 0, data));
 
-            refusesAs(Holdings.Holdings_TooLarge.selector, two(buy(4_000e6), _gasMoney()));
-            accepts(two(buy(2_900e6), _gasMoney()));
+            refusesAs(Holdings.Holdings_TooLarge.selector, two(_gasMoney(), buy(4_000e6)));
+            accepts(two(_gasMoney(), buy(2_900e6)));
             // He may begin, and has nothing to end.
             vm.assertEq(shrug.failed() ? 1 : 0, i, "his own");
             vm.revertToState(state);
