@@ -11,7 +11,7 @@
 //!                             └──────── killed, or does not compile ┘     needs a reason
 //! ```
 //!
-//! A mutant that changes nothing anybody could see gets a reason in tests/mutants/survivors.toml.
+//! A mutant that changes nothing anybody could see gets a reason in testdata/longruns/generated-survivors.toml.
 //!
 //! All of them take an hour, so what was shown of a file is recorded with the file's hash, and `longruns` demands
 //! every file as it is. It does not bind the tests: they are expected to grow.
@@ -41,10 +41,12 @@ const FOLDERS: &[&str] = &[
     "contracts/src/registry",
     "contracts/src/rules",
 ];
-const REASONS: &str = "tests/mutants/survivors.toml";
+const REASONS: &str = "testdata/longruns/generated-survivors.toml";
 const TREE: &str = "target/generated-mutants/tree";
 const RESULT: &str = "target/generated-mutants/result.json";
 const RECORD: &str = "testdata/longruns/generated-mutants.json";
+/// Files that nobody has judged yet, a line each: said aloud by every check, and each of them a contract.
+const PENDING: &str = "testdata/longruns/generated-pending.txt";
 /// What a record is of.
 const RECORDED: &[Kind] = &[
     Kind::GuardDropped,
@@ -319,12 +321,24 @@ fn write_record(root: &Path, record: &Record) -> Result<()> {
     fs::write(root.join(RECORD), text).with_context(|| format!("write {RECORD}"))
 }
 
-/// What the record no longer shows of the contracts as they are.
+/// What the record does not show of the contracts as they are.
 pub(crate) fn unrecorded(root: &Path) -> Result<Vec<String>> {
-    Ok(missing(&generate_all(root)?, &read_record(root)?, &hashes(root)?))
+    let pending = pending(root);
+    Ok(missing(&generate_all(root)?, &read_record(root)?, &hashes(root)?, &pending))
 }
 
-fn missing(all: &[Mutant], record: &Record, hashes: &BTreeMap<String, String>) -> Vec<String> {
+/// What is said to be not judged yet.
+pub(crate) fn pending(root: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(root.join(PENDING)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn missing(
+    all: &[Mutant],
+    record: &Record,
+    hashes: &BTreeMap<String, String>,
+    pending: &BTreeSet<String>,
+) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for mutant in all.iter().filter(|mutant| RECORDED.contains(&mutant.kind)) {
         *counts.entry(&mutant.file).or_default() += 1;
@@ -334,12 +348,18 @@ fn missing(all: &[Mutant], record: &Record, hashes: &BTreeMap<String, String>) -
             .get(file)
             .is_some_and(|shown| hashes.get(file) == Some(&shown.sha256) && shown.all() == count)
     };
+    let judged_after_all = counts
+        .iter()
+        .filter(|(file, count)| pending.contains(**file) && shown(file, **count))
+        .map(|(file, _)| format!("{PENDING}: {file} is judged; take its line out"))
+        .collect::<Vec<_>>();
     counts
-        .into_iter()
-        .filter(|(file, count)| !shown(file, *count))
+        .iter()
+        .filter(|(file, count)| !pending.contains(**file) && !shown(file, **count))
         .map(|(file, _)| {
             format!("{RECORD} does not show {file} as it is; run `make all-mutants` and commit it")
         })
+        .chain(judged_after_all)
         .collect()
 }
 
@@ -1013,10 +1033,13 @@ mod tests {
             Record::from([("a.sol".to_owned(), shown)])
         };
 
-        assert!(missing(&all, &shown("1", count - 1), &hashes).is_empty());
-        assert_eq!(missing(&all, &shown("2", count - 1), &hashes).len(), 1);
-        assert_eq!(missing(&all, &shown("1", count - 2), &hashes).len(), 1);
-        assert_eq!(missing(&all, &Record::new(), &hashes).len(), 1, "never recorded");
+        let (none, this) = (BTreeSet::new(), BTreeSet::from(["a.sol".to_owned()]));
+        assert!(missing(&all, &shown("1", count - 1), &hashes, &none).is_empty());
+        assert_eq!(missing(&all, &shown("2", count - 1), &hashes, &none).len(), 1);
+        assert_eq!(missing(&all, &shown("1", count - 2), &hashes, &none).len(), 1);
+        assert_eq!(missing(&all, &Record::new(), &hashes, &none).len(), 1, "never recorded");
+        assert!(missing(&all, &Record::new(), &hashes, &this).is_empty(), "said to be pending");
+        assert_eq!(missing(&all, &shown("1", count - 1), &hashes, &this).len(), 1, "and is not");
     }
 
     #[test]

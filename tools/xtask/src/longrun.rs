@@ -81,6 +81,9 @@ pub(crate) fn run(root: &Path, action: Action, out: &mut dyn Write) -> Result<bo
                 }
             }
             problems.extend(generated_mutants::unrecorded(root)?);
+            for file in generated_mutants::pending(root) {
+                writeln!(out, "generated mutants of {file} are not judged yet")?;
+            }
             crate::verdict(&problems, out)
         }
     }
