@@ -14,7 +14,7 @@
 //! Tests that use the local chain load our contracts from its dumped state, which a mutant does not
 //! rebuild. A patch of Solidity therefore names a forge test that deploys from source.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
@@ -32,6 +32,8 @@ use crate::sources;
 const FOLDER: &str = "tests/mutants";
 const TREE: &str = "target/mutants/tree";
 const RESULT: &str = "target/mutants/result.json";
+/// What was shown of each patch, by what it was shown on: a run that is ended goes on where it was.
+const SHOWN: &str = "target/mutants/shown.json";
 /// How forge compiles a mutant: as fast as it can, and code without its guard may well have an unused argument.
 pub(crate) const FORGE: [(&str, &str); 3] = [
     ("FOUNDRY_PROFILE", "mutants"),
@@ -88,7 +90,19 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
     sync(root, &tree)?;
 
     let mut problems = Vec::new();
-    let all: BTreeSet<_> = mutants.iter().flat_map(|mutant| &mutant.expectations).collect();
+    let mut shown: BTreeMap<String, String> = fs::read_to_string(root.join(SHOWN))
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let keys = mutants.iter().map(|mutant| key(root, mutant)).collect::<Result<Vec<_>>>()?;
+    let is_left = |(mutant, key): &(&Mutant, &String)| shown.get(&mutant.name) != Some(*key);
+    let left: BTreeSet<_> =
+        mutants.iter().zip(&keys).filter(is_left).map(|(mutant, _)| mutant.name.clone()).collect();
+    let all: BTreeSet<_> = mutants
+        .iter()
+        .filter(|mutant| left.contains(&mutant.name))
+        .flat_map(|mutant| &mutant.expectations)
+        .collect();
     let all: Vec<_> = all.into_iter().cloned().collect();
     for (expectation, run) in observe(root, &tree, &all)? {
         match run {
@@ -102,7 +116,17 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
     }
 
     let mut rows = Vec::new();
-    for mutant in &mutants {
+    for (mutant, key) in mutants.iter().zip(&keys) {
+        rows.push(json!({
+            "patch": mutant.name,
+            "removes": mutant.removes.iter().map(|(id, what)| json!({ "id": id, "what": what })).collect::<Vec<_>>(),
+            "noticed_by": mutant.expectations.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }));
+        if !left.contains(&mutant.name) {
+            writeln!(out, "killed before {}", mutant.name)?;
+            continue;
+        }
+        let before = problems.len();
         sync(root, &tree)?;
         apply(root, &tree, &mutant.name)?;
         for (expectation, seen) in observe(root, &tree, &mutant.expectations)? {
@@ -122,11 +146,11 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
                 }
             }
         }
-        rows.push(json!({
-            "patch": mutant.name,
-            "removes": mutant.removes.iter().map(|(id, what)| json!({ "id": id, "what": what })).collect::<Vec<_>>(),
-            "noticed_by": mutant.expectations.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        }));
+        if problems.len() == before {
+            shown.insert(mutant.name.clone(), key.clone());
+            let text = serde_json::to_string(&shown).context("write what was shown")?;
+            fs::write(root.join(SHOWN), text).with_context(|| format!("write {SHOWN}"))?;
+        }
     }
     sync(root, &tree)?;
     let fine = crate::verdict(&problems, out)?;
@@ -140,6 +164,15 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
         writeln!(out, "recorded testdata/longruns/mutants.json; commit it")?;
     }
     Ok(fine)
+}
+
+/// The patch, what it touches and the tests that must notice.
+fn key(root: &Path, mutant: &Mutant) -> Result<String> {
+    let patch = format!("{FOLDER}/{}", mutant.name);
+    let mut paths = depends_on(root, std::slice::from_ref(mutant))?;
+    paths.retain(|path| path != FOLDER);
+    paths.push(patch);
+    Ok(sources::digest(&sources::hashes(root, &paths)?))
 }
 
 fn read(root: &Path) -> Result<Vec<Mutant>> {
