@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use walkdir::WalkDir;
 
 use crate::longrun::{self, Name};
@@ -32,8 +32,10 @@ use crate::sources;
 const FOLDER: &str = "tests/mutants";
 const TREE: &str = "target/mutants/tree";
 const RESULT: &str = "target/mutants/result.json";
-/// What was shown of each patch, by what it was shown on: a run that is ended goes on where it was.
+/// What was shown of each patch, by what it was shown on: a run that is ended goes on where it was. What was recorded
+/// on the same patch, code and tests counts as well, so that a fresh clone runs only what has changed.
 const SHOWN: &str = "target/mutants/shown.json";
+const RECORD: &str = "testdata/longruns/mutants.json";
 /// How forge compiles a mutant: as fast as it can, and code without its guard may well have an unused argument.
 pub(crate) const FORGE: [(&str, &str); 3] = [
     ("FOUNDRY_PROFILE", "mutants"),
@@ -90,10 +92,7 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
     sync(root, &tree)?;
 
     let mut problems = Vec::new();
-    let mut shown: BTreeMap<String, String> = fs::read_to_string(root.join(SHOWN))
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
+    let mut shown = shown(root);
     let keys = mutants.iter().map(|mutant| key(root, mutant)).collect::<Result<Vec<_>>>()?;
     let is_left = |(mutant, key): &(&Mutant, &String)| shown.get(&mutant.name) != Some(*key);
     let left: BTreeSet<_> =
@@ -121,6 +120,7 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
             "patch": mutant.name,
             "removes": mutant.removes.iter().map(|(id, what)| json!({ "id": id, "what": what })).collect::<Vec<_>>(),
             "noticed_by": mutant.expectations.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "shown_on": key,
         }));
         if !left.contains(&mutant.name) {
             writeln!(out, "killed before {}", mutant.name)?;
@@ -164,6 +164,25 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
         writeln!(out, "recorded testdata/longruns/mutants.json; commit it")?;
     }
     Ok(fine)
+}
+
+/// By the name of each patch, on what it was shown.
+fn shown(root: &Path) -> BTreeMap<String, String> {
+    let json = |file| fs::read_to_string(root.join(file)).ok();
+    let recorded: Value =
+        json(RECORD).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let mut shown: BTreeMap<String, String> = recorded["mutants"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|row| {
+            Some((row["patch"].as_str()?.to_owned(), row["shown_on"].as_str()?.to_owned()))
+        })
+        .collect();
+    let begun: Option<BTreeMap<String, String>> =
+        json(SHOWN).and_then(|text| serde_json::from_str(&text).ok());
+    shown.extend(begun.into_iter().flatten());
+    shown
 }
 
 /// The patch, what it touches and the tests that must notice.
@@ -491,6 +510,22 @@ mod tests {
         for code in [4, 101, 1] {
             assert!(matches!(judge_nextest(&output(code, "")), Run::Unproven(_)), "{code}");
         }
+    }
+
+    #[test]
+    fn what_was_recorded_is_not_run_again_and_what_was_begun_counts_more() {
+        let root = scratch("mutants-shown");
+        fs::create_dir_all(root.join("testdata/longruns")).unwrap();
+        fs::create_dir_all(root.join("target/mutants")).unwrap();
+        assert!(shown(&root).is_empty());
+
+        let record = r#"{"mutants":[{"patch":"a","shown_on":"1"},{"patch":"b","shown_on":"2"},{"patch":"c"}]}"#;
+        fs::write(root.join(RECORD), record).unwrap();
+        fs::write(root.join(SHOWN), r#"{"b":"3"}"#).unwrap();
+
+        let expected = [("a", "1"), ("b", "3")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(shown(&root), BTreeMap::from(expected));
+        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
