@@ -7,6 +7,16 @@ alloy_sol_types::sol! {
         bytes args;
     }
 
+    struct CaveatGroup {
+        Caveat[] caveats;
+    }
+
+    struct Execution {
+        address target;
+        uint256 value;
+        bytes callData;
+    }
+
     struct Delegation {
         address delegate;
         address delegator;

@@ -149,11 +149,7 @@ impl From<abi::Delegation> for Delegation {
             delegate: raw.delegate,
             delegator: raw.delegator,
             authority: raw.authority,
-            caveats: raw
-                .caveats
-                .into_iter()
-                .map(|c| Caveat { enforcer: c.enforcer, terms: c.terms, args: c.args })
-                .collect(),
+            caveats: raw.caveats.into_iter().map(Caveat::from).collect(),
             salt: raw.salt,
             signature: raw.signature,
         }
@@ -166,17 +162,21 @@ impl From<&Delegation> for abi::Delegation {
             delegate: delegation.delegate,
             delegator: delegation.delegator,
             authority: delegation.authority,
-            caveats: delegation
-                .caveats
-                .iter()
-                .map(|c| abi::Caveat {
-                    enforcer: c.enforcer,
-                    terms: c.terms.clone(),
-                    args: c.args.clone(),
-                })
-                .collect(),
+            caveats: delegation.caveats.iter().map(abi::Caveat::from).collect(),
             salt: delegation.salt,
             signature: delegation.signature.clone(),
         }
+    }
+}
+
+impl From<abi::Caveat> for Caveat {
+    fn from(raw: abi::Caveat) -> Self {
+        Self { enforcer: raw.enforcer, terms: raw.terms, args: raw.args }
+    }
+}
+
+impl From<&Caveat> for abi::Caveat {
+    fn from(caveat: &Caveat) -> Self {
+        Self { enforcer: caveat.enforcer, terms: caveat.terms.clone(), args: caveat.args.clone() }
     }
 }

@@ -6,6 +6,8 @@ mod attestation;
 pub mod bundles;
 mod context;
 mod delegation;
+pub mod enforcers;
+mod params;
 mod rule;
 mod signing;
 mod spend_window;

@@ -1,15 +1,27 @@
 //! Every enforcer that is known by name, and the terms each one reads.
 
 use crate::{
-    Caveat, TermsError,
+    Caveat, TermsError, enforcers,
+    params::{Param, Read, Shown},
     terms::{
-        AllowedCalldata, AllowedMethods, AllowedTargets, Cadence, DailySpendLimit, DreamMode,
-        EmotionalState, GolemCharter, GolemPhase, Holdings, KnowledgeRoyalty, LimitedCalls,
-        MaxSlippage, MortalityTimeWindow, Redeemer, ReplicantBudget, Threshold, Timestamp,
-        ValueLte, VaultNav,
+        AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
+        BlockNumber, Cadence, DailySpendLimit, Deployed, DreamMode, EmotionalState,
+        Erc20BalanceChange, Erc20PeriodTransfer, Erc20Streaming, Erc20TransferAmount,
+        Erc721BalanceChange, Erc721Transfer, Erc1155BalanceChange, ExactCalldata,
+        ExactCalldataBatch, ExactExecution, ExactExecutionBatch, GolemCharter, GolemPhase,
+        Holdings, Id, KnowledgeRoyalty, LimitedCalls, LogicalOrWrapper, MaxSlippage,
+        MortalityTimeWindow, MultiTokenPeriod, NativeBalanceChange, NativeTokenPayment,
+        NativeTokenPeriodTransfer, NativeTokenStreaming, NativeTokenTransferAmount, Nonce,
+        OwnershipTransfer, Redeemer, ReplicantBudget, SpecificActionErc20TransferBatch, Threshold,
+        Timestamp, ValueLte, VaultNav,
     },
 };
 use alloy_primitives::{Address, Bytes};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{DeserializeSeed, Error as _},
+    ser::SerializeStruct,
+};
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 /// Terms that cannot fail to be written, and those that can, as one.
@@ -66,6 +78,22 @@ macro_rules! rules {
         /// assert_eq!(Rule::decode(Kind::LimitedCalls, &rule.encode()?)?, rule);
         /// # Ok::<(), golem_delegation::TermsError>(())
         /// ```
+        ///
+        /// As JSON it is an object of `kind` and `params`, with the names that MetaMask's kit has for them. Numbers of
+        /// more than 32 bits are decimal text; what is read may be hex with `0x` or an exact integer as well. What
+        /// is missing, unknown, too large or refused by the contract is an error that names the field.
+        ///
+        /// ```
+        /// use golem_delegation::Rule;
+        /// let text = r#"{"kind":"timestamp","params":{"afterThreshold":"0","beforeThreshold":"1800000000"}}"#;
+        /// let rule: Rule = serde_json::from_str(text)?;
+        /// assert_eq!(serde_json::to_string(&rule)?, text);
+        ///
+        /// let short = r#"{"kind":"timestamp","params":{"afterThreshold":-1,"beforeThreshold":0}}"#;
+        /// let refusal = serde_json::from_str::<Rule>(short).unwrap_err();
+        /// assert!(refusal.to_string().starts_with("afterThreshold: "));
+        /// # Ok::<(), serde_json::Error>(())
+        /// ```
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Rule {
@@ -91,12 +119,74 @@ macro_rules! rules {
                 })
             }
 
-            /// The terms.
+            /// The terms; refused where the contract would refuse them.
             pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
                 match self {
-                    $(Self::$name(rule) => rule.encode().into_terms(),)*
+                    $(Self::$name(rule) => {
+                        let terms = rule.encode().into_terms()?;
+                        // Fields are open, so that somebody may have made what no terms say.
+                        <$terms>::decode(&terms)?;
+                        Ok(terms)
+                    })*
                     Self::Opaque(opaque) => Ok(opaque.terms.to_vec()),
                 }
+            }
+        }
+
+        impl Serialize for Rule {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut object = serializer.serialize_struct("Rule", 2)?;
+                match self {
+                    $(Self::$name(rule) => {
+                        object.serialize_field("kind", $text)?;
+                        object.serialize_field("params", &Shown(rule))?;
+                    })*
+                    Self::Opaque(opaque) => {
+                        object.serialize_field("kind", Opaque::KIND)?;
+                        object.serialize_field("params", opaque)?;
+                    }
+                }
+                object.end()
+            }
+        }
+
+        /// A rule as it is written down, whatever the contract says to it.
+        #[derive(Deserialize)]
+        #[serde(tag = "kind", content = "params", deny_unknown_fields)]
+        enum Stated {
+            $(#[serde(rename = $text)] $name(Read<$held>),)*
+            #[serde(rename = "opaque")]
+            Opaque(Opaque),
+        }
+
+        impl From<Stated> for Rule {
+            fn from(stated: Stated) -> Self {
+                match stated {
+                    $(Stated::$name(Read(rule)) => Self::$name(rule),)*
+                    Stated::Opaque(opaque) => Self::Opaque(opaque),
+                }
+            }
+        }
+
+        /// Reads the parameters of one kind.
+        ///
+        /// ```
+        /// use golem_delegation::{Kind, Rule};
+        /// use serde::de::DeserializeSeed;
+        /// let mut params = serde_json::Deserializer::from_str(r#"{"limit":"3"}"#);
+        /// let rule: Rule = Kind::LimitedCalls.deserialize(&mut params)?;
+        /// assert_eq!(rule.kind(), Some(Kind::LimitedCalls));
+        /// # Ok::<(), serde_json::Error>(())
+        /// ```
+        impl<'de> DeserializeSeed<'de> for Kind {
+            type Value = Rule;
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Rule, D::Error> {
+                let rule = match self {
+                    $(Self::$name => Rule::$name(<$held>::read(deserializer)?),)*
+                };
+                rule.encode().map_err(D::Error::custom)?;
+                Ok(rule)
             }
         }
     };
@@ -106,8 +196,34 @@ rules! {
     AllowedCalldata(AllowedCalldata as AllowedCalldata) "allowedCalldata",
     AllowedMethods(AllowedMethods as AllowedMethods) "allowedMethods",
     AllowedTargets(AllowedTargets as AllowedTargets) "allowedTargets",
+    ApprovalRevocation(ApprovalRevocation as ApprovalRevocation) "approvalRevocation",
+    ArgsEqualityCheck(ArgsEqualityCheck as ArgsEqualityCheck) "argsEqualityCheck",
+    BlockNumber(BlockNumber as BlockNumber) "blockNumber",
+    Deployed(Deployed as Deployed) "deployed",
+    Erc1155BalanceChange(Erc1155BalanceChange as Erc1155BalanceChange) "erc1155BalanceChange",
+    Erc20BalanceChange(Erc20BalanceChange as Erc20BalanceChange) "erc20BalanceChange",
+    Erc20PeriodTransfer(Erc20PeriodTransfer as Erc20PeriodTransfer) "erc20PeriodTransfer",
+    Erc20Streaming(Erc20Streaming as Erc20Streaming) "erc20Streaming",
+    Erc20TransferAmount(Erc20TransferAmount as Erc20TransferAmount) "erc20TransferAmount",
+    Erc721BalanceChange(Erc721BalanceChange as Erc721BalanceChange) "erc721BalanceChange",
+    Erc721Transfer(Erc721Transfer as Erc721Transfer) "erc721Transfer",
+    ExactCalldata(ExactCalldata as ExactCalldata) "exactCalldata",
+    ExactCalldataBatch(ExactCalldataBatch as ExactCalldataBatch) "exactCalldataBatch",
+    ExactExecution(ExactExecution as ExactExecution) "exactExecution",
+    ExactExecutionBatch(ExactExecutionBatch as ExactExecutionBatch) "exactExecutionBatch",
+    Id(Id as Id) "id",
     LimitedCalls(LimitedCalls as LimitedCalls) "limitedCalls",
+    LogicalOrWrapper(LogicalOrWrapper as LogicalOrWrapper) "logicalOrWrapper",
+    MultiTokenPeriod(MultiTokenPeriod as MultiTokenPeriod) "multiTokenPeriod",
+    NativeBalanceChange(NativeBalanceChange as NativeBalanceChange) "nativeBalanceChange",
+    NativeTokenPayment(NativeTokenPayment as NativeTokenPayment) "nativeTokenPayment",
+    NativeTokenPeriodTransfer(NativeTokenPeriodTransfer as NativeTokenPeriodTransfer) "nativeTokenPeriodTransfer",
+    NativeTokenStreaming(NativeTokenStreaming as NativeTokenStreaming) "nativeTokenStreaming",
+    NativeTokenTransferAmount(NativeTokenTransferAmount as NativeTokenTransferAmount) "nativeTokenTransferAmount",
+    Nonce(Nonce as Nonce) "nonce",
+    OwnershipTransfer(OwnershipTransfer as OwnershipTransfer) "ownershipTransfer",
     Redeemer(Redeemer as Redeemer) "redeemer",
+    SpecificActionErc20TransferBatch(SpecificActionErc20TransferBatch as SpecificActionErc20TransferBatch) "specificActionERC20TransferBatch",
     Timestamp(Timestamp as Timestamp) "timestamp",
     ValueLte(ValueLte as ValueLte) "valueLte",
     Cadence(Cadence as Cadence) "cadence",
@@ -132,6 +248,31 @@ pub struct Opaque {
     pub enforcer: Address,
     /// Its terms.
     pub terms: Bytes,
+}
+
+impl Opaque {
+    /// What stands for a kind in JSON.
+    const KIND: &'static str = "opaque";
+}
+
+impl Serialize for Opaque {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.show(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Opaque {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let rule = Self::from(Stated::deserialize(deserializer)?);
+        rule.encode().map_err(D::Error::custom)?;
+        Ok(rule)
+    }
 }
 
 impl fmt::Display for Kind {
@@ -176,6 +317,20 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// The stock enforcers of framework 1.3.0, which stand at the same addresses on all its chains.
+    ///
+    /// ```
+    /// use golem_delegation::{Environment, Kind, enforcers};
+    /// let stock = Environment::stock();
+    /// assert_eq!(stock.enforcer(Kind::Timestamp), Some(enforcers::TIMESTAMP));
+    /// assert_eq!(stock.enforcer(Kind::GolemCharter), None);
+    /// ```
+    #[must_use]
+    pub fn stock() -> Self {
+        let stock = enforcers::KINDS.iter();
+        stock.fold(Self::default(), |all, (kind, enforcer)| all.with(*kind, *enforcer))
+    }
+
     /// The same, with one more enforcer, or with an enforcer elsewhere.
     #[must_use]
     pub fn with(mut self, kind: Kind, enforcer: Address) -> Self {

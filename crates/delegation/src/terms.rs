@@ -6,34 +6,61 @@
 mod allowed_calldata;
 mod allowed_methods;
 mod allowed_targets;
+mod approval_revocation;
+mod balance_change;
+mod executions;
 mod golem_charter;
 mod golem_life;
 mod golem_rules;
+mod grants;
 mod limited_calls;
 mod listing;
+mod logical_or_wrapper;
 mod mortality_time_window;
+mod period_transfer;
 mod redeemer;
+mod streaming;
 mod threshold;
 mod timestamp;
+mod transfers;
 mod value_lte;
 
 pub use allowed_calldata::AllowedCalldata;
 pub use allowed_methods::AllowedMethods;
 pub use allowed_targets::AllowedTargets;
+pub use approval_revocation::ApprovalRevocation;
+pub use balance_change::{
+    ChangeType, Erc20BalanceChange, Erc721BalanceChange, Erc1155BalanceChange, NativeBalanceChange,
+};
+pub use executions::{
+    ExactCalldata, ExactCalldataBatch, ExactExecution, ExactExecutionBatch, Execution,
+    SpecificActionErc20TransferBatch,
+};
 pub use golem_charter::{CharterMood, Class, Classes, GolemCharter};
 pub use golem_life::{
     Cadence, EmotionalState, Holdings, KnowledgeRoyalty, MoodBounds, ReplicantBudget,
 };
 pub use golem_rules::{DailySpendLimit, DreamMode, GolemPhase, MaxSlippage, VaultNav};
+pub use grants::{ArgsEqualityCheck, BlockNumber, Deployed, Id, Nonce};
 pub use limited_calls::LimitedCalls;
 pub use listing::{ListedTarget, ListedToken, Listing, Role};
+pub use logical_or_wrapper::LogicalOrWrapper;
 pub use mortality_time_window::MortalityTimeWindow;
+pub use period_transfer::{
+    Erc20PeriodTransfer, MultiTokenPeriod, NativeTokenPeriodTransfer, TokenPeriod,
+};
 pub use redeemer::Redeemer;
+pub use streaming::{Erc20Streaming, NativeTokenStreaming};
 pub use threshold::{CoSignature, Threshold};
 pub use timestamp::Timestamp;
+pub use transfers::{
+    Erc20TransferAmount, Erc721Transfer, NativeTokenPayment, NativeTokenTransferAmount,
+    OwnershipTransfer,
+};
 pub use value_lte::ValueLte;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::{Error as AbiError, SolValue, abi::AbiDecoderConfig};
 
 /// Why bytes are not the terms of an enforcer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,6 +166,20 @@ pub enum TermsError {
         /// How many.
         bps: u16,
     },
+    /// A stream that begins above its end.
+    #[error("a stream begins with {initial} and ends at {most}")]
+    StreamStart {
+        /// What there is at once.
+        initial: U256,
+        /// What there ever is.
+        most: U256,
+    },
+    /// Not the ABI form of what the contract reads.
+    #[error("terms are not in the ABI form that the contract reads")]
+    Malformed,
+    /// Decodes, but is not what encoding the result gives: two readers could see two things (ATK-15).
+    #[error("terms are not in canonical ABI form")]
+    NotCanonical,
 }
 
 /// Reads packed terms from front to back.
@@ -195,6 +236,19 @@ impl<'a> Reader<'a> {
         self.take().map(u64::from_be_bytes)
     }
 
+    fn u128(&mut self) -> Result<u128, TermsError> {
+        self.take().map(u128::from_be_bytes)
+    }
+
+    fn u256(&mut self) -> Result<U256, TermsError> {
+        self.take().map(U256::from_be_bytes::<32>)
+    }
+
+    /// All that nobody read.
+    fn rest(&mut self) -> Bytes {
+        std::mem::take(&mut self.rest).to_vec().into()
+    }
+
     /// Refuses what nobody read.
     const fn end(&self) -> Result<(), TermsError> {
         if self.rest.is_empty() {
@@ -245,4 +299,25 @@ fn encode_addresses(addresses: &[Address]) -> Vec<u8> {
 
 fn decode_addresses(terms: &[u8]) -> Result<Vec<Address>, TermsError> {
     Ok(entries::<20>(terms)?.into_iter().map(Address::from).collect())
+}
+
+/// Refuses a zero where the contract does.
+fn nonzero(what: &'static str, number: U256) -> Result<U256, TermsError> {
+    if number.is_zero() {
+        return Err(TermsError::Zero { what });
+    }
+    Ok(number)
+}
+
+/// Reads the one canonical form of ABI terms, as [`crate::PermissionContext::decode`] does: work and memory grow with
+/// the bytes given, whatever lengths and offsets they state (ATK-10).
+fn decode_abi<T: SolValue + From<<T::SolType as alloy_sol_types::SolType>::RustType>>(
+    terms: &[u8],
+) -> Result<T, TermsError> {
+    let strict = AbiDecoderConfig::new().strict(true);
+    T::abi_decode_with_config(terms, strict).map_err(|error| match error {
+        AbiError::ReserMismatch => TermsError::NotCanonical,
+        // The other errors carry nothing a person could act on.
+        _ => TermsError::Malformed,
+    })
 }

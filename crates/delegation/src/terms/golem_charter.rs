@@ -65,6 +65,30 @@ impl Class {
         Self::Publish,
         Self::Sell,
     ];
+
+    /// Its name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Swap => "swap",
+            Self::AddLiquidity => "addLiquidity",
+            Self::RemoveLiquidity => "removeLiquidity",
+            Self::Collect => "collect",
+            Self::BurnPosition => "burnPosition",
+            Self::Deposit => "deposit",
+            Self::Withdraw => "withdraw",
+            Self::Approve => "approve",
+            Self::Disapprove => "disapprove",
+            Self::Transfer => "transfer",
+            Self::Wrap => "wrap",
+            Self::Unwrap => "unwrap",
+            Self::GasTopUp => "gasTopUp",
+            Self::SpawnReplicant => "spawnReplicant",
+            Self::Settle => "settle",
+            Self::Publish => "publish",
+            Self::Sell => "sell",
+        }
+    }
 }
 
 /// A set of classes.

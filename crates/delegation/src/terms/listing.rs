@@ -43,6 +43,23 @@ impl Role {
         Self::Market,
     ];
 
+    /// Its name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::Weth => "weth",
+            Self::SwapRouter => "swapRouter",
+            Self::SwapRouter02 => "swapRouter02",
+            Self::PositionManager => "positionManager",
+            Self::Vault => "vault",
+            Self::Lifecycle => "lifecycle",
+            Self::AgentKey => "agentKey",
+            Self::Registry => "registry",
+            Self::Market => "market",
+        }
+    }
+
     fn decode(byte: u8) -> Result<Self, TermsError> {
         Self::ALL
             .into_iter()

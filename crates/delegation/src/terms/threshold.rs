@@ -36,7 +36,7 @@ impl Threshold {
     /// `needed` of these, who are sorted here; nobody twice, and nobody who is zero.
     pub fn new(needed: u8, mut signers: Vec<Address>) -> Result<Self, TermsError> {
         signers.sort_unstable();
-        Self::sorted(needed, signers)
+        Self::ascending(needed, signers)
     }
 
     /// How many must sign.
@@ -65,10 +65,11 @@ impl Threshold {
             return Err(TermsError::TooShort { least: 21, actual: 0 });
         };
         let signers = entries::<20>(signers)?.into_iter().map(Address::from).collect();
-        Self::sorted(*needed, signers)
+        Self::ascending(*needed, signers)
     }
 
-    fn sorted(needed: u8, signers: Vec<Address>) -> Result<Self, TermsError> {
+    /// `needed` of these, who ascend already.
+    pub(crate) fn ascending(needed: u8, signers: Vec<Address>) -> Result<Self, TermsError> {
         if needed == 0 || usize::from(needed) > signers.len() {
             return Err(TermsError::Needed { needed, signers: signers.len() });
         }
