@@ -2,6 +2,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod abi;
+mod attenuation;
 mod attestation;
 pub mod bundles;
 mod context;
@@ -13,6 +14,7 @@ mod signing;
 mod spend_window;
 pub mod terms;
 
+pub use attenuation::{EXECUTIONS_IN_A_PERIOD, Looser, MOST_OF_ONE_KIND, attenuates};
 pub use attestation::GolemAttestation;
 pub use context::{ContextError, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext};
 pub use delegation::{ANY_DELEGATE, Caveat, Delegation, DelegationHash, ROOT_AUTHORITY};

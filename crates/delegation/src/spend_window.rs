@@ -62,7 +62,7 @@ impl SpendTerms {
     }
 
     /// The smallest scale at which the cap is less than 2^15 units.
-    const fn scale(&self) -> u32 {
+    pub(crate) const fn scale(&self) -> u32 {
         u64::BITS - (self.cap >> UNIT_BITS).leading_zeros()
     }
 }
