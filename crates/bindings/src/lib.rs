@@ -3,7 +3,6 @@
 mod bardo;
 mod chains;
 pub mod defi;
-pub mod enforcers;
 pub mod framework;
 pub mod identity;
 

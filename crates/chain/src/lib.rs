@@ -12,7 +12,7 @@ mod swap_grant;
 
 pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
-pub use enforcers::bundle_enforcers;
+pub use enforcers::{bundle_enforcers, environment};
 pub use node::{ChainFault, Node};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use refusal::{explain_revert, printable};

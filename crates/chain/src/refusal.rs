@@ -5,12 +5,10 @@ use alloy::{
     primitives::{Address, Bytes, U256},
     sol_types::{Revert, SolError, SolInterface},
 };
-use bardo_bindings::{
-    enforcers, framework::DelegationManager::DelegationManagerErrors as ManagerError,
-};
+use bardo_bindings::framework::DelegationManager::DelegationManagerErrors as ManagerError;
 use golem_custody::{Denial, DenialCode};
 use golem_delegation::{
-    PermissionContext, TermsError,
+    PermissionContext, TermsError, enforcers,
     terms::{AllowedTargets, LimitedCalls, Redeemer, Timestamp, ValueLte},
 };
 use std::time::{Duration, UNIX_EPOCH};

@@ -2,11 +2,9 @@ use alloy::{
     primitives::{Address, B256, U256, aliases::U24},
     sol_types::SolCall,
 };
-use bardo_bindings::{
-    defi::SwapRouter02::exactInputSingleCall, enforcers, mortality_time_window_enforcer,
-};
+use bardo_bindings::{defi::SwapRouter02::exactInputSingleCall, mortality_time_window_enforcer};
 use golem_delegation::{
-    Caveat,
+    Caveat, enforcers,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, LimitedCalls, MortalityTimeWindow,
         Redeemer, ValueLte,

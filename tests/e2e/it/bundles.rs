@@ -6,8 +6,8 @@ use crate::field::Field;
 use alloy::primitives::{Address, Bytes, U256};
 use anyhow::{Context, Result, bail, ensure};
 use bardo_bindings::{
-    cadence_enforcer, defi::Erc20, deployables, enforcers, framework::DELEGATION_MANAGER,
-    holdings_enforcer, replicant_budget_enforcer,
+    cadence_enforcer, defi::Erc20, deployables, framework::DELEGATION_MANAGER, holdings_enforcer,
+    replicant_budget_enforcer,
 };
 use bardo_testkit::{Agent, STIPEND, Stage, bundled, charter, dollars, root};
 use golem_chain::AccountKind;
@@ -18,6 +18,7 @@ use golem_custody::{
 use golem_delegation::{
     Delegation, PermissionContext,
     bundles::{Bundle, Spend},
+    enforcers,
     terms::MortalityTimeWindow,
 };
 use std::{env, fmt::Write as _, fs, num::NonZeroU32};

@@ -8,7 +8,7 @@ use alloy::{
 use anyhow::{Context, Result};
 use bardo_bindings::{
     defi::{Erc20, Erc4626, PriceFeed, QuoterV2, SwapRouter02, UniswapV3Pool},
-    deployables, enforcers,
+    deployables,
     framework::{
         DELEGATION_MANAGER, DeleGator, DelegationManager, ENTRY_POINT, HYBRID_IMPL, MULTISIG_IMPL,
         STATELESS_7702_IMPL,
@@ -19,7 +19,7 @@ use golem_chain::{
     Node,
     local::{LocalChain, LocalFiles},
 };
-use golem_delegation::SigningDomain;
+use golem_delegation::{SigningDomain, enforcers};
 use std::{
     io::{BufRead, BufReader},
     process::{Command, Stdio},

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
     GolemLifecycle, GolemRegistry, KnowledgeMarket, cadence_enforcer, daily_spend_limit_enforcer,
     defi::{Erc20, SwapRouter02::exactInputSingleCall},
-    deployables, dream_mode_enforcer, emotional_state_enforcer, enforcers,
+    deployables, dream_mode_enforcer, emotional_state_enforcer,
     framework::{DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER, SIMPLE_FACTORY},
     golem_charter_enforcer, golem_lifecycle, golem_phase_enforcer, golem_registry,
     holdings_enforcer, knowledge_market, knowledge_royalty_enforcer, max_slippage_enforcer,
@@ -26,7 +26,7 @@ use bardo_testkit::{
 use golem_chain::{AccountKind, local::FAUCET};
 use golem_custody::{Execution, Redemption};
 use golem_delegation::{
-    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
+    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, enforcers,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, Cadence, CharterMood, Class, Classes,
         CoSignature, DailySpendLimit, DreamMode, EmotionalState, GolemCharter, GolemPhase,

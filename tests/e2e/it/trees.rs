@@ -20,7 +20,6 @@ use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::{
     GolemRegistry,
     defi::{Erc20, Erc4626},
-    enforcers,
     framework::DELEGATION_MANAGER,
     golem_registry, threshold_enforcer,
 };
@@ -30,6 +29,7 @@ use golem_custody::{DenialCode, Execution};
 use golem_delegation::{
     ANY_DELEGATE, Caveat, Delegation,
     bundles::{Bundle, Law, Spend},
+    enforcers,
     terms::{
         AllowedTargets, CoSignature, GolemCharter, LimitedCalls, MortalityTimeWindow, Redeemer,
         Threshold,

@@ -339,7 +339,7 @@ impl Hired {
         // Only where, so that whatever else happens is the target's doing.
         let allowed = golem_delegation::terms::AllowedTargets(vec![target]);
         grant.caveats = vec![golem_delegation::Caveat::new(
-            bardo_bindings::enforcers::ALLOWED_TARGETS,
+            golem_delegation::enforcers::ALLOWED_TARGETS,
             allowed.encode(),
         )];
         let grant = owner.signer.grant(&stage.domain(), grant)?;

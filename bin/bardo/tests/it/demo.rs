@@ -87,7 +87,7 @@ fn a_chain_that_does_not_keep_the_rules_is_a_surprise_and_a_failure() -> Result<
 /// Refused, but by another rule than the one that was tried: that is a surprise too.
 #[test]
 fn a_refusal_for_another_reason_is_a_surprise() -> Result<()> {
-    let (code, said) = on_a_chain_without(bardo_bindings::enforcers::ALLOWED_TARGETS)?;
+    let (code, said) = on_a_chain_without(golem_delegation::enforcers::ALLOWED_TARGETS)?;
 
     assert_eq!(code, Some(1), "{said}");
     let line = said.lines().find(|line| line.contains("another contract")).unwrap_or_default();

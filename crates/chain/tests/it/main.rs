@@ -13,7 +13,6 @@ use alloy::{
 use bardo_bindings::{
     MortalityTimeWindowEnforcer::{MortalityTimeWindow_Expired, MortalityTimeWindow_NotYetBorn},
     cadence_enforcer, daily_spend_limit_enforcer, dream_mode_enforcer, emotional_state_enforcer,
-    enforcers,
     framework::DelegationManager,
     golem_charter_enforcer, golem_phase_enforcer, holdings_enforcer, knowledge_royalty_enforcer,
     max_slippage_enforcer, mortality_time_window_enforcer, replicant_budget_enforcer,
@@ -22,7 +21,7 @@ use bardo_bindings::{
 use golem_chain::explain_revert;
 use golem_custody::DenialCode;
 use golem_delegation::{
-    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
+    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, enforcers,
     terms::{LimitedCalls, Timestamp, ValueLte},
 };
 

@@ -9,9 +9,10 @@ use alloy::{
 };
 use anyhow::{Result, bail};
 use bardo_bindings::{
-    deployables, enforcers,
+    deployables,
     framework::{DELEGATION_MANAGER, ENTRY_POINT},
 };
+use golem_delegation::enforcers;
 
 /// Errors of the framework and of the tokens.
 const ERRORS: &[&str] = &[

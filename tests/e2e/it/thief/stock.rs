@@ -6,14 +6,11 @@ use alloy::{
     sol_types::SolCall,
 };
 use anyhow::Result;
-use bardo_bindings::{
-    defi::{Erc4626, NonfungiblePositionManager, SwapRouter, SwapRouter02, Weth9},
-    enforcers,
-};
+use bardo_bindings::defi::{Erc4626, NonfungiblePositionManager, SwapRouter, SwapRouter02, Weth9};
 use bardo_testkit::dollars;
 use golem_custody::Execution;
 use golem_delegation::{
-    Caveat,
+    Caveat, enforcers,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, LimitedCalls, Redeemer, Timestamp,
         ValueLte,

@@ -14,7 +14,7 @@ use alloy::{
 };
 use anyhow::Result;
 use bardo_bindings::{
-    GolemRegistry, enforcers,
+    GolemRegistry,
     framework::{
         DELEGATION_MANAGER, DeleGator, MODE_BATCH, MODE_BATCH_TRY, MODE_SINGLE, MODE_SINGLE_TRY,
     },
@@ -23,6 +23,7 @@ use bardo_bindings::{
 use bardo_testkit::dollars;
 use golem_chain::revocation;
 use golem_custody::encode_batch;
+use golem_delegation::enforcers;
 
 /// Call type `ff` of ERC-7579.
 const MODE_DELEGATECALL: B256 =
