@@ -100,10 +100,33 @@ alloy_sol_types::sol! {
             uint256 deadline;
         }
 
+        struct DecreaseLiquidityParams {
+            uint256 tokenId;
+            uint128 liquidity;
+            uint256 amount0Min;
+            uint256 amount1Min;
+            uint256 deadline;
+        }
+
+        struct CollectParams {
+            uint256 tokenId;
+            address recipient;
+            uint128 amount0Max;
+            uint128 amount1Max;
+        }
+
         function createAndInitializePoolIfNecessary(address token0, address token1, uint24 fee, uint160 sqrtPriceX96) external payable returns (address pool);
         function mint(MintParams params) external payable returns (uint256 tokenId, uint128 liquidity, uint256 amount0, uint256 amount1);
         function increaseLiquidity(IncreaseLiquidityParams params) external payable returns (uint128 liquidity, uint256 amount0, uint256 amount1);
+        function decreaseLiquidity(DecreaseLiquidityParams params) external payable returns (uint256 amount0, uint256 amount1);
+        function collect(CollectParams params) external payable returns (uint256 amount0, uint256 amount1);
+        function positions(uint256 tokenId) external view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1);
         function ownerOf(uint256 tokenId) external view returns (address);
+        function balanceOf(address owner) external view returns (uint256);
+        function tokenOfOwnerByIndex(address owner, uint256 index) external view returns (uint256);
+        function transferFrom(address from, address to, uint256 tokenId) external;
+        function approve(address to, uint256 tokenId) external;
+        function setApprovalForAll(address operator, bool approved) external;
     }
 
     /// Uniswap's quoter; its answers come from a call that reverts inside.

@@ -5,7 +5,6 @@ use alloy::{
         Address, B256, U256,
         aliases::{I24, U24, U160},
     },
-    sol,
     sol_types::SolCall,
 };
 use anyhow::{Result, ensure};
@@ -13,7 +12,10 @@ use bardo_bindings::{
     GolemLifecycle, GolemRegistry,
     defi::{
         Erc20, Erc4626,
-        NonfungiblePositionManager::{MintParams, mintCall},
+        NonfungiblePositionManager::{
+            CollectParams, DecreaseLiquidityParams, MintParams, collectCall, decreaseLiquidityCall,
+            mintCall, tokenOfOwnerByIndexCall,
+        },
         SwapRouter02::{ExactInputSingleParams, exactInputSingleCall},
     },
     golem_lifecycle, golem_registry,
@@ -21,28 +23,6 @@ use bardo_bindings::{
 use bardo_testkit::{Owner, Stage, dollars, fair_swap};
 use golem_chain::AccountKind;
 use golem_custody::Execution;
-
-sol! {
-    /// What of Uniswap's position manager is not in the bindings.
-    struct DecreaseLiquidityParams {
-        uint256 tokenId;
-        uint128 liquidity;
-        uint256 amount0Min;
-        uint256 amount1Min;
-        uint256 deadline;
-    }
-
-    struct CollectParams {
-        uint256 tokenId;
-        address recipient;
-        uint128 amount0Max;
-        uint128 amount1Max;
-    }
-
-    function decreaseLiquidity(DecreaseLiquidityParams params) external payable returns (uint256 amount0, uint256 amount1);
-    function collect(CollectParams params) external payable returns (uint256 amount0, uint256 amount1);
-    function tokenOfOwnerByIndex(address owner, uint256 index) external view returns (uint256);
-}
 
 /// Where a test takes place.
 pub(crate) struct Field {

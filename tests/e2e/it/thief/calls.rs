@@ -50,43 +50,6 @@ sol! {
         function exactOutputSingle(ExactOutputSingleParams params) external payable returns (uint256 amountIn);
     }
 
-    /// Positions, as far as the bindings do not have them.
-    interface Positions {
-        struct IncreaseLiquidityParams {
-            uint256 tokenId;
-            uint256 amount0Desired;
-            uint256 amount1Desired;
-            uint256 amount0Min;
-            uint256 amount1Min;
-            uint256 deadline;
-        }
-
-        struct DecreaseLiquidityParams {
-            uint256 tokenId;
-            uint128 liquidity;
-            uint256 amount0Min;
-            uint256 amount1Min;
-            uint256 deadline;
-        }
-
-        struct CollectParams {
-            uint256 tokenId;
-            address recipient;
-            uint128 amount0Max;
-            uint128 amount1Max;
-        }
-
-        function increaseLiquidity(IncreaseLiquidityParams params) external payable returns (uint128 liquidity, uint256 amount0, uint256 amount1);
-        function decreaseLiquidity(DecreaseLiquidityParams params) external payable returns (uint256 amount0, uint256 amount1);
-        function collect(CollectParams params) external payable returns (uint256 amount0, uint256 amount1);
-        function positions(uint256 tokenId) external view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1);
-        function balanceOf(address owner) external view returns (uint256);
-        function tokenOfOwnerByIndex(address owner, uint256 index) external view returns (uint256);
-        function transferFrom(address from, address to, uint256 tokenId) external;
-        function approve(address to, uint256 tokenId) external;
-        function setApprovalForAll(address operator, bool approved) external;
-    }
-
     /// What the thief's contract does: `contracts/test/thief/Accomplice.sol`.
     interface Accomplice {
         struct Step {
@@ -297,7 +260,7 @@ pub(super) fn mint_between(
 }
 
 pub(super) fn increase(manager: Address, id: U256, amount0: U256, amount1: U256) -> Execution {
-    let params = Positions::IncreaseLiquidityParams {
+    let params = NonfungiblePositionManager::IncreaseLiquidityParams {
         tokenId: id,
         amount0Desired: amount0,
         amount1Desired: amount1,
@@ -305,28 +268,28 @@ pub(super) fn increase(manager: Address, id: U256, amount0: U256, amount1: U256)
         amount1Min: U256::ZERO,
         deadline: NEVER,
     };
-    call(manager, Positions::increaseLiquidityCall { params })
+    call(manager, NonfungiblePositionManager::increaseLiquidityCall { params })
 }
 
 pub(super) fn decrease(manager: Address, id: U256, liquidity: u128) -> Execution {
-    let params = Positions::DecreaseLiquidityParams {
+    let params = NonfungiblePositionManager::DecreaseLiquidityParams {
         tokenId: id,
         liquidity,
         amount0Min: U256::ZERO,
         amount1Min: U256::ZERO,
         deadline: NEVER,
     };
-    call(manager, Positions::decreaseLiquidityCall { params })
+    call(manager, NonfungiblePositionManager::decreaseLiquidityCall { params })
 }
 
 pub(super) fn collect(manager: Address, id: U256, recipient: Address) -> Execution {
-    let params = Positions::CollectParams {
+    let params = NonfungiblePositionManager::CollectParams {
         tokenId: id,
         recipient,
         amount0Max: u128::MAX,
         amount1Max: u128::MAX,
     };
-    call(manager, Positions::collectCall { params })
+    call(manager, NonfungiblePositionManager::collectCall { params })
 }
 
 /// `plan` in the form the thief's contract takes.

@@ -1,6 +1,6 @@
 //! What a trick came to, measured: worth before and after at the feeds' prices, and what went out.
 
-use super::{Prey, Wish, calls, calls::Positions, wish::THIEVES};
+use super::{Prey, Wish, calls, wish::THIEVES};
 use alloy::{
     network::TransactionBuilder,
     primitives::{Address, U256},
@@ -9,7 +9,7 @@ use alloy::{
     sol_types::{SolCall, SolEvent},
 };
 use anyhow::{Context, Result};
-use bardo_bindings::defi::{Erc20, Erc4626};
+use bardo_bindings::defi::{Erc20, Erc4626, NonfungiblePositionManager};
 use bardo_testkit::Stage;
 use std::fmt;
 
@@ -137,13 +137,16 @@ async fn worth(stage: &Stage, wish: &Wish, holder: Address) -> Result<Micros> {
     let shares = stage.balance_of(book.vault, holder).await?;
     usdc += node.read(book.vault, Erc4626::convertToAssetsCall { shares }).await?;
     let manager = book.position_manager;
-    let count: u64 =
-        node.read(manager, Positions::balanceOfCall { owner: holder }).await?.try_into()?;
+    let count: u64 = node
+        .read(manager, NonfungiblePositionManager::balanceOfCall { owner: holder })
+        .await?
+        .try_into()?;
     for index in 0..count {
         let index = U256::from(index);
-        let nth = Positions::tokenOfOwnerByIndexCall { owner: holder, index };
+        let nth = NonfungiblePositionManager::tokenOfOwnerByIndexCall { owner: holder, index };
         let id = node.read(manager, nth).await?;
-        let position = node.read(manager, Positions::positionsCall { tokenId: id }).await?;
+        let position =
+            node.read(manager, NonfungiblePositionManager::positionsCall { tokenId: id }).await?;
         let mut steps = vec![calls::collect(manager, id, holder)];
         if position.liquidity > 0 {
             steps.insert(0, calls::decrease(manager, id, position.liquidity));
@@ -156,7 +159,7 @@ async fn worth(stage: &Stage, wish: &Wish, holder: Address) -> Result<Micros> {
         let answer = node.provider().call(request).await?;
         let answers = calls::Periphery::multicallCall::abi_decode_returns(&answer)?;
         let last = answers.last().context("multicall answers every call")?;
-        let out = Positions::collectCall::abi_decode_returns(last)?;
+        let out = NonfungiblePositionManager::collectCall::abi_decode_returns(last)?;
         for (token, amount) in [(position.token0, out.amount0), (position.token1, out.amount1)] {
             // A token without a price is worth nothing.
             if token == book.weth {

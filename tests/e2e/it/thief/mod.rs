@@ -40,7 +40,9 @@ use alloy::{
     sol_types::SolValue,
 };
 use anyhow::{Context, Result, bail, ensure};
-use bardo_bindings::{GolemRegistry, framework::DELEGATION_MANAGER, golem_registry};
+use bardo_bindings::{
+    GolemRegistry, defi::NonfungiblePositionManager, framework::DELEGATION_MANAGER, golem_registry,
+};
 use bardo_testkit::{STIPEND, Stage, dollars, root};
 use golem_chain::revocation;
 use golem_custody::Execution;
@@ -161,7 +163,8 @@ async fn scene(stage: &Stage, kind: Kind) -> Result<(Victim, Wish)> {
     // Last, because all of the above was paid for.
     stage.fund(account, ether * U256::from(10), U256::ZERO).await?;
     stage.fund(SESSION, STIPEND / U256::from(2), U256::ZERO).await?;
-    let first = |owner| calls::Positions::tokenOfOwnerByIndexCall { owner, index: U256::ZERO };
+    let first =
+        |owner| NonfungiblePositionManager::tokenOfOwnerByIndexCall { owner, index: U256::ZERO };
     let wish = Wish {
         owner,
         account,

@@ -70,9 +70,9 @@ impl Grant for Seven {
             // Uniswap's own SDK sends nothing else.
             calls::Periphery::multicallCall::SELECTOR,
             NonfungiblePositionManager::mintCall::SELECTOR,
-            calls::Positions::increaseLiquidityCall::SELECTOR,
-            calls::Positions::decreaseLiquidityCall::SELECTOR,
-            calls::Positions::collectCall::SELECTOR,
+            NonfungiblePositionManager::increaseLiquidityCall::SELECTOR,
+            NonfungiblePositionManager::decreaseLiquidityCall::SELECTOR,
+            NonfungiblePositionManager::collectCall::SELECTOR,
             Erc4626::depositCall::SELECTOR,
             Erc4626::withdrawCall::SELECTOR,
             // Also how the agent's key is paid: a call without a selector is refused.

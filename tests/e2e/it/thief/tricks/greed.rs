@@ -11,7 +11,7 @@ use super::{
 };
 use crate::thief::{
     calls,
-    calls::{Accomplice, Positions, Shares, Swap},
+    calls::{Accomplice, Shares, Swap},
     prey::{Prey, Tx},
     wish::{FEE, SESSION, THIEF},
 };
@@ -20,7 +20,7 @@ use alloy::{
     providers::{Provider, ext::AnvilApi},
 };
 use anyhow::Result;
-use bardo_bindings::defi::{Erc20, UniswapV3Pool};
+use bardo_bindings::defi::{Erc20, NonfungiblePositionManager, UniswapV3Pool};
 use bardo_testkit::dollars;
 use golem_chain::local::FAUCET;
 use golem_custody::Execution;
@@ -176,21 +176,22 @@ pub(super) async fn atk_28_woken_by_a_token(prey: &mut Prey<'_>) -> Result<()> {
     let mut tokens = [(LIAR, dollars(1_000)), (book.usdc, dollars(1_000))];
     tokens.sort_by_key(|(token, _)| *token);
     let gift = open_pool(prey, tokens, FEE, U160::from(1) << 96).await?;
-    let held = Positions::positionsCall { tokenId: gift };
+    let held = NonfungiblePositionManager::positionsCall { tokenId: gift };
     let held = prey.stage.node().read(manager, held).await?;
     // He keeps the dollars. What is left in the position is his own token.
     let [dollars0, dollars1] =
         [held.token0, held.token1].map(|token| if token == book.usdc { u128::MAX } else { 0 });
-    let params = Positions::CollectParams {
+    let params = NonfungiblePositionManager::CollectParams {
         tokenId: gift,
         recipient: THIEF,
         amount0Max: dollars0,
         amount1Max: dollars1,
     };
-    let give = Positions::transferFromCall { from: THIEF, to: account, tokenId: gift };
+    let give =
+        NonfungiblePositionManager::transferFromCall { from: THIEF, to: account, tokenId: gift };
     prey.thief_does(&[
         calls::decrease(manager, gift, held.liquidity),
-        calls::call(manager, Positions::collectCall { params }),
+        calls::call(manager, NonfungiblePositionManager::collectCall { params }),
         calls::call(manager, give),
         calls::transfer(book.usdc, LIAR, dollars(5_000)),
     ])
@@ -440,7 +441,7 @@ async fn die_rich(prey: &mut Prey<'_>) -> Result<()> {
     approve_router(prey).await?;
     let ether = prey.stage.node().provider().get_balance(account).await?;
     prey.redeem(&[calls::wrap(book.weth, ether)]).await?;
-    let held = Positions::positionsCall { tokenId: id };
+    let held = NonfungiblePositionManager::positionsCall { tokenId: id };
     let held = prey.stage.node().read(manager, held).await?;
     prey.redeem_each(&[
         calls::vault_withdraw(book.vault, dollars(999), account, account),

@@ -3,7 +3,7 @@
 use super::{SIZES, fair_jobs};
 use crate::thief::{
     calls,
-    calls::{Positions, Swap},
+    calls::Swap,
     prey::{Prey, Tx, one_tuple_each},
     wish::{FEE, THIEF},
 };
@@ -167,17 +167,24 @@ async fn create_pool(
 /// Answers with the thief's newest position.
 async fn fill_pool(prey: &mut Prey<'_>, fill: Execution) -> Result<U256> {
     let manager = prey.wish.book.position_manager;
-    let count = prey.stage.node().read(manager, Positions::balanceOfCall { owner: THIEF }).await?;
+    let count = prey
+        .stage
+        .node()
+        .read(manager, NonfungiblePositionManager::balanceOfCall { owner: THIEF })
+        .await?;
     prey.thief_does(&[fill]).await?;
-    let newest = Positions::tokenOfOwnerByIndexCall { owner: THIEF, index: count };
+    let newest = NonfungiblePositionManager::tokenOfOwnerByIndexCall { owner: THIEF, index: count };
     Ok(prey.stage.node().read(manager, newest).await?)
 }
 
 /// Takes everything out of one of the thief's positions.
 pub(super) async fn close_position(prey: &mut Prey<'_>, id: U256) -> Result<()> {
     let manager = prey.wish.book.position_manager;
-    let position =
-        prey.stage.node().read(manager, Positions::positionsCall { tokenId: id }).await?;
+    let position = prey
+        .stage
+        .node()
+        .read(manager, NonfungiblePositionManager::positionsCall { tokenId: id })
+        .await?;
     let remove = calls::decrease(manager, id, position.liquidity);
     prey.thief_does(&[remove, calls::collect(manager, id, THIEF)]).await
 }
@@ -340,8 +347,11 @@ pub(super) async fn atk_29_vault_to_himself(prey: &mut Prey<'_>) -> Result<()> {
 
 pub(super) async fn atk_29_collect_to_himself(prey: &mut Prey<'_>) -> Result<()> {
     let (manager, id) = (prey.wish.book.position_manager, prey.wish.position);
-    let position =
-        prey.stage.node().read(manager, Positions::positionsCall { tokenId: id }).await?;
+    let position = prey
+        .stage
+        .node()
+        .read(manager, NonfungiblePositionManager::positionsCall { tokenId: id })
+        .await?;
     for part in [position.liquidity, position.liquidity / 3] {
         let remove = calls::decrease(manager, id, part);
         prey.redeem_each(&[remove, calls::collect(manager, id, THIEF)]).await?;
@@ -457,7 +467,7 @@ pub(super) async fn atk_45_mint_at_the_bound(prey: &mut Prey<'_>) -> Result<()> 
 
 pub(super) async fn atk_45_remove_in_a_skewed_pool(prey: &mut Prey<'_>) -> Result<()> {
     let (manager, id) = (prey.wish.book.position_manager, prey.wish.position);
-    let read = Positions::positionsCall { tokenId: id };
+    let read = NonfungiblePositionManager::positionsCall { tokenId: id };
     let liquidity = prey.stage.node().read(manager, read).await?.liquidity;
     let clean = prey.snapshot().await?;
     let remove = calls::decrease(manager, id, liquidity);

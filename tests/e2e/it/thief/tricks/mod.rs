@@ -16,6 +16,7 @@ use super::{
 };
 use alloy::primitives::Bytes;
 use anyhow::{Context, Result};
+use bardo_bindings::defi::NonfungiblePositionManager;
 use bardo_testkit::{dollars, root};
 use golem_custody::Execution;
 use std::{fs, pin::Pin};
@@ -142,7 +143,7 @@ const SIZES: [u64; 3] = [10_000, 1_000, 990];
 
 /// Something that no reading of the wish allows: the owner's liquidity position, to the thief.
 fn forbidden(wish: &Wish) -> Execution {
-    let take = calls::Positions::transferFromCall {
+    let take = NonfungiblePositionManager::transferFromCall {
         from: wish.account,
         to: THIEF,
         tokenId: wish.position,

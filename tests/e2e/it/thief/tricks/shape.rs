@@ -15,6 +15,7 @@ use alloy::{
 use anyhow::Result;
 use bardo_bindings::{
     GolemRegistry,
+    defi::NonfungiblePositionManager,
     framework::{
         DELEGATION_MANAGER, DeleGator, MODE_BATCH, MODE_BATCH_TRY, MODE_SINGLE, MODE_SINGLE_TRY,
     },
@@ -174,8 +175,9 @@ pub(super) async fn atk_17_value_limit_avoided_by_token_transfer(
 pub(super) async fn atk_17_position_transfer(prey: &mut Prey<'_>) -> Result<()> {
     let book = prey.wish.book.clone();
     let shares = prey.stage.balance_of(book.vault, prey.wish.account).await?;
-    let everything = calls::Positions::setApprovalForAllCall { operator: THIEF, approved: true };
-    let one = calls::Positions::approveCall { to: THIEF, tokenId: prey.wish.position };
+    let everything =
+        NonfungiblePositionManager::setApprovalForAllCall { operator: THIEF, approved: true };
+    let one = NonfungiblePositionManager::approveCall { to: THIEF, tokenId: prey.wish.position };
     prey.redeem_each(&[
         forbidden(&prey.wish),
         calls::call(book.position_manager, everything),
