@@ -1,3 +1,5 @@
+use crate::identity::{IDENTITY_REGISTRY, TESTNET_IDENTITY_REGISTRY};
+use alloy_primitives::Address;
 use serde::Deserialize;
 
 /// A chain Bardo knows by name. Whether it works is for its RPC to show.
@@ -10,6 +12,13 @@ pub struct ChainSpec {
     pub chain_id: u64,
     /// Whether its money is play money.
     pub testnet: bool,
+}
+
+impl ChainSpec {
+    /// Where this chain's ERC-8004 Identity registry is. Main networks share an address, test networks another.
+    pub const fn identity_registry(&self) -> Address {
+        if self.testnet { TESTNET_IDENTITY_REGISTRY } else { IDENTITY_REGISTRY }
+    }
 }
 
 /// A chain file that does not parse.
@@ -41,6 +50,7 @@ pub fn chains() -> Result<Vec<ChainSpec>, ChainError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloy_primitives::address;
 
     #[test]
     fn six_chains_of_the_spec_parse_and_differ() {
@@ -49,5 +59,27 @@ mod tests {
         ids.sort_unstable();
 
         assert_eq!(ids, [1, 8453, 42161, 42220, 84532, 11_155_111]);
+    }
+
+    #[test]
+    fn identities_of_main_and_test_networks_are_in_different_registries() {
+        let main = address!("8004A169FB4a3325136EB29fA0ceB6D2e539a432");
+        let test = address!("8004A818BFB912233c491871b3d84c89A494BD9e");
+
+        let mut found: Vec<_> =
+            chains().unwrap().iter().map(|c| (c.chain_id, c.identity_registry())).collect();
+        found.sort_unstable();
+
+        assert_eq!(
+            found,
+            [
+                (1, main),
+                (8453, main),
+                (42161, main),
+                (42220, main),
+                (84532, test),
+                (11_155_111, test)
+            ]
+        );
     }
 }
