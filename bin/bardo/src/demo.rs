@@ -31,7 +31,9 @@ use golem_chain::{
     local::{AddressBook, Bundler, LocalChain, LocalFiles},
 };
 use golem_custody::{Execution, OwnerSigner, Redemption};
-use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow};
+use golem_delegation::{
+    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
+};
 use narrator::Narrator;
 use people::{Agent, Cast, Folder};
 use serde_json::json;
@@ -141,13 +143,13 @@ impl<'a> Play<'a> {
             format!("{session} holds {gas_money} wei")
         });
         let start = self.node.head().await?.timestamp + WAIT;
-        let grant = self.sign_grant(
+        let grant = self.sign_swaps(
             "grant.json",
             session,
             MortalityTimeWindow::new(start, start + WEEK)?,
             CALLS,
         )?;
-        let brief = self.sign_grant(
+        let brief = self.sign_swaps(
             "brief.json",
             session,
             MortalityTimeWindow::new(start, start + SHORT)?,
@@ -356,8 +358,28 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Signs by the same command a person would use.
-    fn sign_grant(
+    /// The owner signs by the same command a person would use; what he signed is in `file`.
+    fn sign(&self, file: &str, delegation: &Delegation) -> Result<Delegation> {
+        self.folder.write(file, &serde_json::to_string(delegation)?)?;
+        let signed = self.agent.sign_with("owner.json", file, false)?;
+        self.folder.write(file, &serde_json::to_string(&signed)?)?;
+        Ok(signed)
+    }
+
+    /// A grant of the account's own money, not signed yet.
+    const fn unsigned(&self, delegate: Address, caveats: Vec<Caveat>, salt: U256) -> Delegation {
+        Delegation {
+            delegate,
+            delegator: self.account.address,
+            authority: ROOT_AUTHORITY,
+            caveats,
+            salt,
+            signature: Bytes::new(),
+        }
+    }
+
+    /// The owner grants so many swaps within `window`.
+    fn sign_swaps(
         &self,
         file: &str,
         session: Address,
@@ -375,18 +397,7 @@ impl<'a> Play<'a> {
             calls,
             window,
         };
-        let delegation = Delegation {
-            delegate: session,
-            delegator: self.account.address,
-            authority: ROOT_AUTHORITY,
-            caveats: terms.caveats(),
-            salt: U256::ZERO,
-            signature: Bytes::new(),
-        };
-        self.folder.write(file, &serde_json::to_string(&delegation)?)?;
-        let signed = self.agent.sign_with("owner.json", file, false)?;
-        self.folder.write(file, &serde_json::to_string(&signed)?)?;
-        Ok(signed)
+        self.sign(file, &self.unsigned(session, terms.caveats(), U256::ZERO))
     }
 
     /// Sets the account up, bounds what the router may take, and gives the key its first gas.

@@ -19,7 +19,7 @@ use bardo_bindings::{
 use golem_chain::local::CharterParties;
 use golem_custody::Execution;
 use golem_delegation::{
-    Caveat, Delegation, ROOT_AUTHORITY, SpendWindow,
+    Caveat, Delegation, SpendWindow,
     terms::{GolemCharter, MortalityTimeWindow},
 };
 
@@ -46,7 +46,7 @@ impl Play<'_> {
         let parties =
             CharterParties { golem_id, owner: human, account, agent_key: session, epoch: 1 };
         let law = book.charter(&parties, MortalityTimeWindow::new(start, start + 14 * DAY)?);
-        self.sign_charter("charter.json", &law)?;
+        let grant = self.sign_charter("charter.json", &law)?;
         let stipend = Execution {
             target: session,
             value: people::ether(1) / U256::from(50),
@@ -54,7 +54,6 @@ impl Play<'_> {
         };
         self.account.act(&self.node, &self.owner, &[stipend]).await?;
         narrator.say("charter: $1,000 a day, $500 at once, 1 % slippage by the feeds, home only");
-        let grant: Delegation = serde_json::from_str(&self.folder.read("charter.json")?)?;
         let register = GolemRegistry::registerWithGrantCall {
             grant: SolValue::abi_decode(&grant.encode())?,
             caveatIndex: U256::ZERO,
@@ -79,18 +78,8 @@ impl Play<'_> {
     }
 
     fn sign_charter(&self, file: &str, law: &GolemCharter) -> Result<Delegation> {
-        let delegation = Delegation {
-            delegate: law.agent_key,
-            delegator: law.account,
-            authority: ROOT_AUTHORITY,
-            caveats: vec![Caveat::new(golem_charter_enforcer(), law.encode()?)],
-            salt: U256::from(law.epoch),
-            signature: Bytes::new(),
-        };
-        self.folder.write(file, &serde_json::to_string(&delegation)?)?;
-        let signed = self.agent.sign_with("owner.json", file, false)?;
-        self.folder.write(file, &serde_json::to_string(&signed)?)?;
-        Ok(signed)
+        let caveats = vec![Caveat::new(golem_charter_enforcer(), law.encode()?)];
+        self.sign(file, &self.unsigned(law.agent_key, caveats, U256::from(law.epoch)))
     }
 
     /// A swap at 99 % of what the feeds say, to the account.

@@ -2,7 +2,7 @@
 
 use super::{Narrator, Play, dollars, people};
 use alloy::{
-    primitives::{Address, B256, Bytes, U256, aliases::U96},
+    primitives::{Address, B256, U256, aliases::U96},
     sol_types::SolValue,
 };
 use anyhow::{Context, Result, ensure};
@@ -18,7 +18,7 @@ use golem_chain::{
 };
 use golem_custody::Execution;
 use golem_delegation::{
-    Caveat, Delegation, ROOT_AUTHORITY,
+    Caveat,
     bundles::{Bundle, Law, Spend},
     terms::{
         CharterMood, Class, Classes, CoSignature, GolemCharter, ListedTarget, MoodBounds,
@@ -60,32 +60,11 @@ impl Play<'_> {
         self.council(narrator, &law)
     }
 
-    fn sign_law(&self, file: &str, law: GolemCharter, bundles: &[Bundle]) -> Result<Delegation> {
-        let (epoch, delegate, delegator) = (law.epoch, law.agent_key, law.account);
+    fn sign_law(&self, file: &str, law: GolemCharter, bundles: &[Bundle]) -> Result<()> {
+        let (delegate, salt) = (law.agent_key, U256::from(law.epoch));
         let caveats = Law::new(law).under(bundles)?.caveats(&bundle_enforcers())?;
-        self.sign_caveats(file, epoch, delegate, delegator, caveats)
-    }
-
-    fn sign_caveats(
-        &self,
-        file: &str,
-        epoch: u16,
-        delegate: Address,
-        delegator: Address,
-        caveats: Vec<Caveat>,
-    ) -> Result<Delegation> {
-        let delegation = Delegation {
-            delegate,
-            delegator,
-            authority: ROOT_AUTHORITY,
-            caveats,
-            salt: U256::from(epoch),
-            signature: Bytes::new(),
-        };
-        self.folder.write(file, &serde_json::to_string(&delegation)?)?;
-        let signed = self.agent.sign_with("owner.json", file, false)?;
-        self.folder.write(file, &serde_json::to_string(&signed)?)?;
-        Ok(signed)
+        self.sign(file, &self.unsigned(delegate, caveats, salt))?;
+        Ok(())
     }
 
     fn allowed(
@@ -202,10 +181,10 @@ impl Play<'_> {
         members.sort_by_key(|(address, _)| *address);
         let seats = members.iter().map(|(address, _)| *address).collect();
         let law = GolemCharter { epoch: 6, ..law.clone() };
-        let (delegate, delegator) = (law.agent_key, law.account);
+        let (delegate, salt) = (law.agent_key, U256::from(law.epoch));
         let mut caveats = Law::new(law).caveats(&bundle_enforcers())?;
         caveats.push(Caveat::new(threshold_enforcer(), Threshold::new(2, seats)?.encode()));
-        let mut grant = self.sign_caveats("council.json", 6, delegate, delegator, caveats)?;
+        let mut grant = self.sign("council.json", &self.unsigned(delegate, caveats, salt))?;
         let call = self.fair(10);
         let what = "council: one key alone, where two of three must agree";
         self.refused(narrator, what, "council.json", &call, "CAV-THRESHOLD")?;
