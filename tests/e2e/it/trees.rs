@@ -434,14 +434,15 @@ async fn the_council_acts_when_two_agree_to_the_very_call() -> Result<()> {
     let signed = agreed(&two, 3, &[1, 2])?;
     stranger.refused(stage, &signed, &two, DenialCode::Redeemer).await?;
     beta.does(stage, &signed, &two).await?;
-    // All three cannot do more than the owner granted.
+    // Those who agree cannot do more than the owner granted. Two sign: a third signature is refused by itself.
     let more = deposit(10_001);
-    gamma.refused(stage, &agreed(&more, 4, &[0, 1, 2])?, &more, DenialCode::Nav).await?;
+    gamma.refused(stage, &agreed(&more, 4, &[0, 1])?, &more, DenialCode::Nav).await?;
     let swap = field.swap(1);
-    gamma.refused(stage, &agreed(&swap, 5, &[0, 1, 2])?, &swap, DenialCode::Target).await?;
+    gamma.refused(stage, &agreed(&swap, 5, &[1, 2])?, &swap, DenialCode::Target).await?;
+    gamma.refused(stage, &agreed(&two, 6, &[0, 1, 2])?, &two, code).await?;
     stage.warp(deadline + 1).await?;
     let late = deposit(2);
-    gamma.refused(stage, &agreed(&late, 6, &[0, 1])?, &late, code).await?;
+    gamma.refused(stage, &agreed(&late, 7, &[0, 1])?, &late, code).await?;
     ensure!(
         stage.balance_of(book.usdc, field.account()).await? == dollars(30_000 - 10_001),
         "two deposits and nothing else"
