@@ -15,6 +15,8 @@ alloy_sol_types::sol! {
         function isAuthorizedOrOwner(address spender, uint256 agentId) external view returns (bool);
         function transferFrom(address from, address to, uint256 agentId) external;
 
+        error ERC721NonexistentToken(uint256 tokenId);
+
         event Registered(uint256 indexed agentId, string agentURI, address indexed owner);
     }
 

@@ -2,12 +2,19 @@
 
 use crate::raw::RawKey;
 use alloy::{
+    network::TransactionBuilder as _,
     primitives::{Address, B256, Bytes, U256},
-    sol_types::{SolCall, SolStruct as _, eip712_domain},
+    providers::Provider as _,
+    rpc::types::TransactionRequest,
+    sol_types::{SolCall, SolError, SolInterface as _, SolStruct as _, eip712_domain},
 };
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::{
-    GolemAttestations::{self, AttestationSignatures},
+    GolemAttestations::{
+        self, AttestationSignatures, GolemAttestations_Expired, GolemAttestations_OtherHolder,
+        GolemAttestations_OtherKey, GolemAttestations_OtherOwner, GolemAttestations_OtherSigner,
+        GolemAttestationsErrors,
+    },
     GolemRegistry, golem_attestations, golem_registry,
     identity::{AgentWalletSet, IDENTITY_REGISTRY, IdentityRegistry},
 };
@@ -78,13 +85,13 @@ impl Bound {
         Ok(agent_id)
     }
 
-    /// Whether the chain takes it, signed by these two.
-    async fn holds(
+    /// What the chain says to it, signed by these two: what was signed, or what is against it.
+    async fn asked(
         &self,
         attestation: &GolemAttestation,
         owner: &RawKey,
         agent: &RawKey,
-    ) -> Result<bool> {
+    ) -> Result<Result<B256, Bytes>> {
         let digest = attestation.digest(self.stage.node().chain_id(), golem_attestations());
         let signatures = AttestationSignatures {
             owner: owner.sign(digest)?.to_vec().into(),
@@ -107,17 +114,49 @@ impl Bound {
             registry: golem_registry(),
             identityRegistry: IDENTITY_REGISTRY,
         };
-        match self.stage.node().read(golem_attestations(), ask).await {
-            Ok(signed) => {
-                ensure!(signed == digest, "another digest");
-                Ok(true)
+        let request = TransactionRequest::default()
+            .with_to(golem_attestations())
+            .with_input(ask.abi_encode());
+        match self.stage.node().provider().call(request).await {
+            Ok(answer) => Ok(Ok(GolemAttestations::verifyCall::abi_decode_returns(&answer)?)),
+            Err(refusal) => {
+                let data = refusal.as_error_resp().and_then(|answer| answer.as_revert_data());
+                Ok(Err(data.context("no reason was given")?))
             }
-            Err(_) => Ok(false),
         }
     }
 
-    async fn still(&self) -> Result<bool> {
-        self.holds(&self.attestation, &self.owner, &self.agent).await
+    /// The chain takes it.
+    async fn holds(&self) -> Result<()> {
+        let signed = self.asked(&self.attestation, &self.owner, &self.agent).await?;
+        let digest = self.attestation.digest(self.stage.node().chain_id(), golem_attestations());
+        ensure!(signed == Ok(digest), "{digest}: {signed:?}");
+        Ok(())
+    }
+
+    /// The chain does not take it any more, for this very reason.
+    async fn ended<E: SolError>(&self, reason: E) -> Result<()> {
+        self.refused(&self.attestation, &self.owner, &self.agent, reason).await
+    }
+
+    /// The chain does not take it, signed by these two, for this very reason.
+    async fn refused<E: SolError>(
+        &self,
+        attestation: &GolemAttestation,
+        owner: &RawKey,
+        agent: &RawKey,
+        reason: E,
+    ) -> Result<()> {
+        let Err(said) = self.asked(attestation, owner, agent).await? else {
+            bail!("{}: it holds", E::SIGNATURE);
+        };
+        ensure!(
+            said == reason.abi_encode(),
+            "{} with other words: {said}, {:?}",
+            E::SIGNATURE,
+            GolemAttestationsErrors::abi_decode(&said)
+        );
+        Ok(())
     }
 }
 
@@ -133,18 +172,31 @@ async fn owner_golem_key_and_identity_hold_together_from_every_end() -> Result<(
     let (owner, agent) = (&bound.owner, &bound.agent);
     let stranger = RawKey::born(&bound.stage).await?;
 
-    ensure!(bound.still().await?, "it holds");
-    ensure!(!bound.holds(&bound.attestation, &stranger, agent).await?, "not signed by the owner");
-    ensure!(!bound.holds(&bound.attestation, owner, &stranger).await?, "not signed by the key");
-    let elsewhere = GolemAttestation { owner: stranger.address(), ..bound.attestation };
-    ensure!(!bound.holds(&elsewhere, &stranger, agent).await?, "a stranger's Golem");
-    let other = GolemAttestation {
-        agent_id: bound.attestation.agent_id + U256::from(1),
-        ..bound.attestation
+    bound.holds().await?;
+    let instead = |of: &RawKey| GolemAttestations_OtherSigner {
+        signer: stranger.address(),
+        expected: of.address(),
     };
-    ensure!(!bound.holds(&other, owner, agent).await?, "an identity that nobody has");
-    bound.stage.warp(bound.attestation.expires_at + 1).await?;
-    ensure!(!bound.still().await?, "expired");
+    bound.refused(&bound.attestation, &stranger, agent, instead(owner)).await?;
+    bound.refused(&bound.attestation, owner, &stranger, instead(agent)).await?;
+    let elsewhere = GolemAttestation { owner: stranger.address(), ..bound.attestation };
+    let reason = GolemAttestations_OtherOwner {
+        golemId: bound.attestation.golem_id,
+        registered: owner.address(),
+        owner: stranger.address(),
+    };
+    bound.refused(&elsewhere, &stranger, agent, reason).await?;
+    let nobodys = bound.attestation.agent_id + U256::from(1);
+    let other = GolemAttestation { agent_id: nobodys, ..bound.attestation };
+    let reason = IdentityRegistry::ERC721NonexistentToken { tokenId: nobodys };
+    bound.refused(&other, owner, agent, reason).await?;
+    let last = bound.attestation.expires_at;
+    bound.stage.warp(last).await?;
+    bound.holds().await?;
+    bound.stage.warp(last + 1).await?;
+    let reason =
+        GolemAttestations_Expired { expiresAt: U256::from(last), nowAt: U256::from(last + 1) };
+    bound.ended(reason).await?;
     Ok(())
 }
 
@@ -156,9 +208,14 @@ async fn a_rotated_key_and_a_sold_identity_end_it_at_once() -> Result<()> {
     let attach = |key: Address| GolemRegistry::attachCall { golemId: golem, agentKey: key };
 
     sent(stage, owner, golem_registry(), attach(next.address())).await?;
-    ensure!(!bound.still().await?, "the registry knows another key");
+    let reason = GolemAttestations_OtherKey {
+        golemId: golem,
+        registered: next.address(),
+        agentKey: bound.agent.address(),
+    };
+    bound.ended(reason).await?;
     sent(stage, owner, golem_registry(), attach(bound.agent.address())).await?;
-    ensure!(bound.still().await?, "and knows the first again");
+    bound.holds().await?;
 
     let sell = IdentityRegistry::transferFromCall {
         from: owner.address(),
@@ -168,6 +225,10 @@ async fn a_rotated_key_and_a_sold_identity_end_it_at_once() -> Result<()> {
     sent(stage, owner, IDENTITY_REGISTRY, sell).await?;
     let wallet = IdentityRegistry::getAgentWalletCall { agentId: bound.attestation.agent_id };
     ensure!(stage.node().read(IDENTITY_REGISTRY, wallet).await?.is_zero(), "cleared on transfer");
-    ensure!(!bound.still().await?, "the identity is another's");
+    let reason = GolemAttestations_OtherHolder {
+        agentId: bound.attestation.agent_id,
+        holder: next.address(),
+    };
+    bound.ended(reason).await?;
     Ok(())
 }
