@@ -2,6 +2,7 @@
 
 mod agent;
 pub mod devchain;
+mod in_process;
 mod multisig;
 mod stage;
 
@@ -9,5 +10,6 @@ pub use agent::{
     Agent, Attempt, STIPEND, bundled, charter, charter_of, chartered, fair_swap, swap, swap_grant,
     unsigned,
 };
+pub use in_process::Course;
 pub use multisig::MultiSigOwner;
 pub use stage::{Owner, Stage, dollars, fixed_signer, root};

@@ -1,5 +1,6 @@
 //! Whole-stack tests against the real contracts on a local chain.
 
+mod attenuation;
 mod bundles;
 mod chain;
 mod charter;
