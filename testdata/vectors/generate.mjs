@@ -1,6 +1,6 @@
 // Writes the vectors that our own encoders must reproduce byte for byte, by running MetaMask's packages.
 //
-//   node testdata/vectors/generate.mjs           writes delegations.json and stock-terms.json beside this file
+//   node testdata/vectors/generate.mjs           writes delegations.json beside this file
 //   node testdata/vectors/generate.mjs --check   writes nothing; exits 1 and names a file that is stale
 //
 // Every value is made twice or more, by the kit, by delegation-core and by viem from the type strings;
@@ -12,7 +12,6 @@ import { createRequire } from 'node:module';
 import {
   concat,
   encodeAbiParameters,
-  encodePacked,
   getAddress,
   hashDomain,
   hashStruct,
@@ -23,7 +22,6 @@ import {
   recoverAddress,
   slice,
   stringToHex,
-  toFunctionSelector,
 } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 
@@ -313,140 +311,6 @@ async function delegationVectors() {
   };
 }
 
-// ---------------------------------------------------------------------------------------------- stock terms
-
-const selector = (signature) => toFunctionSelector(`function ${signature}`);
-
-/** Parameters by kind, with integers as bigint; ten or more sets of each. */
-function stockParameters() {
-  const random = stream('stock terms');
-  const addresses = (count) => Array.from({ length: count }, () => random.address());
-  const zero = getAddress(numberToHex(0, { size: 20 }));
-  const ones = getAddress(`0x${'ff'.repeat(20)}`);
-  const addressSets = [[zero], [ones], [zero, ones], ...[1, 2, 3, 4, 5, 8, 16, 20].map(addresses)];
-  const repeated = random.address();
-  const latest = 253402300799n;
-
-  return {
-    allowedTargets: [...addressSets, [repeated, repeated]].map((targets) => ({ targets })),
-    allowedMethods: [
-      [selector('transfer(address,uint256)')],
-      [selector('approve(address,uint256)')],
-      [selector('transfer(address,uint256)'), selector('approve(address,uint256)')],
-      [selector('exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))')],
-      [selector('deposit(uint256,address)'), selector('withdraw(uint256,address,address)')],
-      ['0x00000000'],
-      ['0xffffffff'],
-      ['0x00000000', '0xffffffff'],
-      ...[3, 7, 20].map((count) => Array.from({ length: count }, () => random.bytes(4))),
-      Array(2).fill(random.bytes(4)),
-    ].map((selectors) => ({ selectors })),
-    allowedCalldata: [
-      [0n, selector('transfer(address,uint256)')],
-      [0n, '0x'],
-      [4n, numberToHex(BigInt(random.address()), { size: 32 })],
-      [36n, numberToHex(1000000n, { size: 32 })],
-      [1n, '0x00'],
-      [255n, '0xff'],
-      [256n, random.bytes(31)],
-      [65536n, random.bytes(33)],
-      [2n ** 32n, random.bytes(64)],
-      [2n ** 53n - 1n, random.bytes(1)],
-      [68n, random.bytes(1000)],
-    ].map(([startIndex, value]) => ({ startIndex, value })),
-    valueLte: [0n, 1n, 255n, 256n, 10n ** 6n, 10n ** 18n, 2n ** 53n + 1n, 2n ** 64n, 2n ** 128n, 2n ** 255n, maxUint256]
-      .map((maxValue) => ({ maxValue })),
-    limitedCalls: [1n, 2n, 3n, 10n, 100n, 255n, 256n, 65535n, 2n ** 32n, 2n ** 40n, 2n ** 53n - 1n]
-      .map((limit) => ({ limit })),
-    redeemer: [...addressSets, [repeated, repeated]].map((redeemers) => ({ redeemers })),
-    timestamp: [
-      [0n, 0n],
-      [1n, 0n],
-      [0n, 1n],
-      [1n, 2n],
-      [1700000000n, 0n],
-      [0n, 1800000000n],
-      [1700000000n, 1800000000n],
-      [1700000000n, 1700000001n],
-      [2n ** 32n - 1n, 2n ** 32n],
-      [0n, latest],
-      [latest - 1n, latest],
-      [latest, 0n],
-    ].map(([afterThreshold, beforeThreshold]) => ({ afterThreshold, beforeThreshold })),
-  };
-}
-
-const addressList = (list) => (list.length === 0 ? '0x' : concat(list));
-
-/** By kind: delegation-core's encoder, which fields it wants as number, and the layout as the contract reads it. */
-const STOCK = {
-  allowedTargets: {
-    enforcer: 'AllowedTargetsEnforcer',
-    encode: core.createAllowedTargetsTerms,
-    layout: ({ targets }) => addressList(targets),
-  },
-  allowedMethods: {
-    enforcer: 'AllowedMethodsEnforcer',
-    encode: core.createAllowedMethodsTerms,
-    layout: ({ selectors }) => concat(selectors),
-  },
-  allowedCalldata: {
-    enforcer: 'AllowedCalldataEnforcer',
-    encode: core.createAllowedCalldataTerms,
-    numbers: ['startIndex'],
-    layout: ({ startIndex, value }) => encodePacked(['uint256', 'bytes'], [startIndex, value]),
-  },
-  valueLte: {
-    enforcer: 'ValueLteEnforcer',
-    encode: core.createValueLteTerms,
-    layout: ({ maxValue }) => encodePacked(['uint256'], [maxValue]),
-  },
-  limitedCalls: {
-    enforcer: 'LimitedCallsEnforcer',
-    encode: core.createLimitedCallsTerms,
-    numbers: ['limit'],
-    layout: ({ limit }) => encodePacked(['uint256'], [limit]),
-  },
-  redeemer: {
-    enforcer: 'RedeemerEnforcer',
-    encode: core.createRedeemerTerms,
-    layout: ({ redeemers }) => addressList(redeemers),
-  },
-  timestamp: {
-    enforcer: 'TimestampEnforcer',
-    encode: core.createTimestampTerms,
-    numbers: ['afterThreshold', 'beforeThreshold'],
-    layout: ({ afterThreshold, beforeThreshold }) =>
-      encodePacked(['uint128', 'uint128'], [afterThreshold, beforeThreshold]),
-  },
-};
-
-function stockVectors() {
-  const vectors = [];
-  for (const [kind, parameterSets] of Object.entries(stockParameters())) {
-    const { enforcer, encode, layout, numbers = [] } = STOCK[kind];
-    for (const params of parameterSets) {
-      const config = mapValues(params, (value, field) => (numbers.includes(field) ? Number(value) : value));
-      const [caveat] = kitUtils.createCaveatBuilder(ENVIRONMENT).addCaveat(kind, config).build();
-      const terms = agree(`${kind} terms`, [encode(config), caveat.terms, layout(params)]).toLowerCase();
-      agree(`${kind} enforcer`, [ENVIRONMENT.caveatEnforcers[enforcer], caveat.enforcer]);
-      const decoded = kitUtils.decodeCaveat({ caveat, environment: ENVIRONMENT });
-      agree(`${kind} decoded`, [decoded, { type: kind, ...config }]);
-      vectors.push({
-        kind,
-        params: mapValues(params, (value) => (typeof value === 'bigint' ? value.toString() : value)),
-        enforcer: caveat.enforcer,
-        terms,
-      });
-    }
-  }
-  return { source: source(), chainId: 8453, vectors };
-}
-
-function mapValues(record, map) {
-  return Object.fromEntries(Object.entries(record).map(([field, value]) => [field, map(value, field)]));
-}
-
 // ---------------------------------------------------------------------------------------------------- files
 
 /** Which versions made a file, so that a change of one shows up as a stale file. */
@@ -457,7 +321,7 @@ function source() {
   return { generator: 'testdata/vectors/generate.mjs', packages: Object.fromEntries(versions) };
 }
 
-const FILES = { 'delegations.json': delegationVectors, 'stock-terms.json': stockVectors };
+const FILES = { 'delegations.json': delegationVectors };
 
 const check = process.argv.includes('--check');
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--check');

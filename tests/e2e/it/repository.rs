@@ -125,10 +125,14 @@ fn stale_vectors_and_bad_formatting_are_noticed() -> Result<()> {
     ensure!(copied.success(), "copy");
     symlink(root().join("node_modules"), folder.path().join("node_modules"))?;
     fs::copy(root().join("package.json"), folder.path().join("package.json"))?;
-    let check =
-        || Command::new("node").arg(copy.join("vectors/generate.mjs")).arg("--check").output();
-    ensure!(check()?.status.success(), "as committed");
-    for name in ["delegations.json", "stock-terms.json"] {
+    for (maker, name) in [
+        ("generate.mjs", "delegations.json"),
+        ("terms.mjs", "stock-terms.json"),
+        ("terms.mjs", "golem-terms.json"),
+    ] {
+        let check =
+            || Command::new("node").arg(copy.join("vectors").join(maker)).arg("--check").output();
+        ensure!(check()?.status.success(), "{maker}, as committed");
         let path = copy.join("vectors").join(name);
         let good = fs::read_to_string(&path)?;
         fs::write(&path, good.replacen('1', "2", 1))?;

@@ -1,12 +1,18 @@
 //! What must hold for any bytes at all. The fuzz targets run these, and so do the stable tests.
 
 use golem_delegation::{
-    MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, SigningDomain,
+    Kind, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, Rule, SigningDomain,
     terms::{
-        AllowedCalldata, AllowedMethods, AllowedTargets, Cadence, DailySpendLimit, DreamMode,
-        EmotionalState, GolemCharter, GolemPhase, Holdings, KnowledgeRoyalty, LimitedCalls,
-        Listing, MaxSlippage, MortalityTimeWindow, Redeemer, ReplicantBudget, Threshold, Timestamp,
-        ValueLte, VaultNav,
+        AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
+        BlockNumber, Cadence, DailySpendLimit, Deployed, DreamMode, EmotionalState,
+        Erc20BalanceChange, Erc20PeriodTransfer, Erc20Streaming, Erc20TransferAmount,
+        Erc721BalanceChange, Erc721Transfer, Erc1155BalanceChange, ExactCalldata,
+        ExactCalldataBatch, ExactExecution, ExactExecutionBatch, GolemCharter, GolemPhase,
+        Holdings, Id, KnowledgeRoyalty, LimitedCalls, Listing, LogicalOrWrapper, MaxSlippage,
+        MortalityTimeWindow, MultiTokenPeriod, NativeBalanceChange, NativeTokenPayment,
+        NativeTokenPeriodTransfer, NativeTokenStreaming, NativeTokenTransferAmount, Nonce,
+        OwnershipTransfer, Redeemer, ReplicantBudget, SpecificActionErc20TransferBatch, Threshold,
+        Timestamp, ValueLte, VaultNav,
     },
 };
 
@@ -106,8 +112,21 @@ fn threshold_is_one(bytes: &[u8]) -> bool {
         && signers[0] != [0; 20]
 }
 
+/// A rule that was read is written as the same bytes, and goes through JSON unchanged.
+fn every_kind(bytes: &[u8]) {
+    for kind in Kind::ALL {
+        let Ok(rule) = Rule::decode(*kind, bytes) else { continue };
+        assert_eq!(rule.kind(), Some(*kind));
+        assert_eq!(rule.encode().as_deref(), Ok(bytes), "{kind} in another form");
+        let text = serde_json::to_string(&rule).unwrap();
+        assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule, "{text}");
+    }
+}
+
 /// Every decoder of terms takes what its contract takes, as the contract's source says it.
 pub(crate) fn terms(bytes: &[u8]) {
+    every_kind(bytes);
+    stock_terms(bytes);
     let length = bytes.len();
     let _ = both_ways!(AllowedTargets, bytes, length != 0 && length.is_multiple_of(20));
     let _ = both_ways!(AllowedMethods, bytes, length != 0 && length.is_multiple_of(4));
@@ -149,5 +168,63 @@ pub(crate) fn terms(bytes: &[u8]) {
         assert!(window.allows(start) && window.allows(end));
         assert!(start.checked_sub(1).is_none_or(|before| !window.allows(before)));
         assert!(end.checked_add(1).is_none_or(|after| !window.allows(after)));
+    }
+}
+
+/// Where a word of 32 bytes is zero; not where there is none.
+fn is_zero(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at..at + 32).is_some_and(|word| word.iter().all(|byte| *byte == 0))
+}
+
+/// What the hooks of the period enforcers accept, of terms with the right length.
+fn period_is_one(bytes: &[u8], at: usize) -> bool {
+    [0, 32, 64].into_iter().all(|word| !is_zero(bytes, at + word))
+}
+
+/// What the hooks of the streaming enforcers accept; words of one length compare like numbers.
+fn stream_is_one(bytes: &[u8], at: usize) -> bool {
+    bytes[at..at + 32] <= bytes[at + 32..at + 64] && !is_zero(bytes, at + 96)
+}
+
+/// The rest of the stock enforcers.
+fn stock_terms(bytes: &[u8]) {
+    let length = bytes.len();
+    let flags = bytes.first().copied().unwrap_or_default();
+    both_ways_fallible!(ApprovalRevocation, bytes, length == 1 && (1..=63).contains(&flags));
+    let _ = both_ways!(ArgsEqualityCheck, bytes, true);
+    let _ = both_ways!(BlockNumber, bytes, length == 32);
+    both_ways_fallible!(Deployed, bytes, length > 52);
+    let _ = both_ways!(Erc1155BalanceChange, bytes, length == 105);
+    let _ = both_ways!(Erc20BalanceChange, bytes, length == 73);
+    let _ = both_ways!(Erc721BalanceChange, bytes, length == 73);
+    let _ = both_ways!(NativeBalanceChange, bytes, length == 53);
+    let period = length == 116 && period_is_one(bytes, 20);
+    both_ways_fallible!(Erc20PeriodTransfer, bytes, period);
+    let period = length == 96 && period_is_one(bytes, 0);
+    both_ways_fallible!(NativeTokenPeriodTransfer, bytes, period);
+    let entries = length != 0
+        && length.is_multiple_of(116)
+        && bytes.chunks(116).all(|entry| period_is_one(entry, 20));
+    both_ways_fallible!(MultiTokenPeriod, bytes, entries);
+    both_ways_fallible!(Erc20Streaming, bytes, length == 148 && stream_is_one(bytes, 20));
+    both_ways_fallible!(NativeTokenStreaming, bytes, length == 128 && stream_is_one(bytes, 0));
+    let _ = both_ways!(Erc20TransferAmount, bytes, length == 52);
+    let _ = both_ways!(NativeTokenTransferAmount, bytes, length == 32);
+    let _ = both_ways!(NativeTokenPayment, bytes, length == 52);
+    let _ = both_ways!(Erc721Transfer, bytes, length == 52);
+    let _ = both_ways!(OwnershipTransfer, bytes, length == 20);
+    let _ = both_ways!(ExactCalldata, bytes, true);
+    let _ = both_ways!(ExactExecution, bytes, length >= 52);
+    let _ = both_ways!(SpecificActionErc20TransferBatch, bytes, length >= 92);
+    let _ = both_ways!(Id, bytes, length == 32);
+    let _ = both_ways!(Nonce, bytes, length == 32);
+    // Of ABI forms a second reader would be a second decoder; that they have one form only is enough.
+    let batch = ExactExecutionBatch::decode(bytes).map(|batch| batch.0);
+    assert_eq!(ExactCalldataBatch::decode(bytes).map(|batch| batch.0), batch);
+    if let Ok(executions) = batch {
+        assert!(64 + executions.len() * 160 <= length, "more calls than there are bytes for");
+    }
+    if let Ok(LogicalOrWrapper(groups)) = LogicalOrWrapper::decode(bytes) {
+        assert!(64 + groups.len() * 96 <= length, "more groups than there are bytes for");
     }
 }
