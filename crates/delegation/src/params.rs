@@ -522,6 +522,7 @@ objects! {
         recipient "recipient"
         amount "amount"
         target "target"
+        value "value"
         calldata "calldata"
     }
     Timestamp { after "afterThreshold" before "beforeThreshold" }

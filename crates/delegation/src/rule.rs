@@ -252,7 +252,7 @@ pub struct Opaque {
 
 impl Opaque {
     /// What stands for a kind in JSON.
-    const KIND: &'static str = "opaque";
+    pub const KIND: &'static str = "opaque";
 }
 
 impl Serialize for Opaque {

@@ -61,9 +61,12 @@ pub struct ExactCalldataBatch(pub Vec<Execution>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExactExecutionBatch(pub Vec<Execution>);
 
-/// Stock `SpecificActionERC20TransferBatchEnforcer`: one call without value, then one transfer, once.
+/// Stock `SpecificActionERC20TransferBatchEnforcer`: one call, then one transfer, once.
 ///
-/// Terms: `token 20 ‖ recipient 20 ‖ amount u256 ‖ target 20 ‖ data`.
+/// Terms: `token 20 ‖ recipient 20 ‖ amount u256 ‖ target 20 ‖ value u256 ‖ data`.
+///
+/// MetaMask's packages still write the layout of the contract before it, which has no value: the contract that stands
+/// at the address refuses it, or takes the first 32 bytes of data for the value. Here it is read as the contract does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpecificActionErc20TransferBatch {
     /// The token of the transfer.
@@ -74,6 +77,8 @@ pub struct SpecificActionErc20TransferBatch {
     pub amount: U256,
     /// What the first call goes to.
     pub target: Address,
+    /// Its value, in wei.
+    pub value: U256,
     /// Its data.
     pub calldata: Bytes,
 }
@@ -163,17 +168,18 @@ impl ExactExecutionBatch {
 
 impl SpecificActionErc20TransferBatch {
     /// Bytes before the data.
-    pub const HEADER: usize = 92;
+    pub const HEADER: usize = 124;
 
     /// The terms.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let amount = self.amount.to_be_bytes::<32>();
+        let [amount, value] = [self.amount, self.value].map(|number| number.to_be_bytes::<32>());
         [
             self.token_address.as_slice(),
             self.recipient.as_slice(),
             &amount,
             self.target.as_slice(),
+            &value,
             &self.calldata,
         ]
         .concat()
@@ -187,6 +193,7 @@ impl SpecificActionErc20TransferBatch {
             recipient: reader.address()?,
             amount: reader.u256()?,
             target: reader.address()?,
+            value: reader.u256()?,
             calldata: reader.rest(),
         })
     }

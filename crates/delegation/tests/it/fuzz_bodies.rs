@@ -215,7 +215,7 @@ fn stock_terms(bytes: &[u8]) {
     let _ = both_ways!(OwnershipTransfer, bytes, length == 20);
     let _ = both_ways!(ExactCalldata, bytes, true);
     let _ = both_ways!(ExactExecution, bytes, length >= 52);
-    let _ = both_ways!(SpecificActionErc20TransferBatch, bytes, length >= 92);
+    let _ = both_ways!(SpecificActionErc20TransferBatch, bytes, length >= 124);
     let _ = both_ways!(Id, bytes, length == 32);
     let _ = both_ways!(Nonce, bytes, length == 32);
     // Of ABI forms a second reader would be a second decoder; that they have one form only is enough.
