@@ -1,3 +1,4 @@
+use crate::input;
 use alloy::primitives::{Address, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand};
@@ -15,6 +16,7 @@ use url::Url;
   bardo up                                    a local chain and bundler to play with
   bardo deploy --rpc URL --key-file KEY       put Bardo's contracts on a chain
   bardo delegation verify grant.json --chain-id 8453
+  bardo caveat decode --enforcer 0x… --terms 0x…
 
 Exit status: 0 yes, 1 a refusal, 2 wrong use, 3 a fault. Answers go to standard output, talk to standard error."
 )]
@@ -29,6 +31,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Write and read the terms of caveats
+    #[command(subcommand)]
+    Caveat(CaveatCommand),
+
     /// List the chains Bardo knows by name
     #[command(after_help = "Example:\n  bardo chains --json")]
     Chains,
@@ -63,6 +69,44 @@ Running it again is harmless: what is there is verified, not deployed again.")]
     /// Run a local chain and a bundler until interrupted
     #[command(after_help = "Example:\n  bardo up --json\n\nNeeds the local chain: make devchain")]
     Up,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CaveatCommand {
+    /// Print the terms that say what the parameters say
+    #[command(after_help = "Examples:
+  bardo caveat encode --kind limitedCalls --params '{\"limit\":\"3\"}'
+  cat charter.json | bardo caveat encode --kind golemCharter --params -
+
+Kinds and parameters have the names that MetaMask's kit gives them. What the contract would refuse exits 1.")]
+    Encode(CaveatEncodeArgs),
+
+    /// Print what terms say, as kind and parameters
+    #[command(after_help = "Example:
+  bardo caveat decode --enforcer 0x92Bf12322527cAA612fd31a0e810472BBB106A8F --terms 0x…
+
+An enforcer that is not known gives the kind opaque. What the contract would refuse exits 1.")]
+    Decode(CaveatDecodeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CaveatEncodeArgs {
+    /// Which enforcer, by its kind
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: String,
+    /// Its parameters as JSON; `-` is standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) params: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CaveatDecodeArgs {
+    /// The enforcer
+    #[arg(long, value_name = "ADDRESS", value_parser = input::address)]
+    pub(crate) enforcer: Address,
+    /// Its terms; `-` is standard input
+    #[arg(long, value_name = "HEX", allow_hyphen_values = true)]
+    pub(crate) terms: String,
 }
 
 #[derive(Debug, Subcommand)]

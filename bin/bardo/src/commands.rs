@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod caveat;
 mod deploy;
 mod redeem;
 mod sign;
@@ -7,6 +8,7 @@ mod simulate;
 mod up;
 mod verify;
 
+pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode};
 pub(crate) use deploy::deploy;
 pub(crate) use redeem::redeem;
 pub(crate) use sign::sign;

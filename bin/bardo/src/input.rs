@@ -2,7 +2,10 @@ use crate::{
     answer::{Failure, OrUse},
     cli::{KeyArgs, KeystoreArgs},
 };
-use alloy::{hex, primitives::Bytes};
+use alloy::{
+    hex,
+    primitives::{Address, Bytes},
+};
 use anyhow::{Context, anyhow, bail, ensure};
 use golem_custody::{OwnerSigner, Password, SessionKey};
 use golem_delegation::{Delegation, PermissionContext};
@@ -31,6 +34,26 @@ fn text(path: &Path) -> anyhow::Result<String> {
         bail!("{} is larger than {MAX_INPUT} bytes", path.display());
     }
     Ok(text)
+}
+
+/// Words of the command line, or standard input where they are `-`.
+pub(crate) fn inline(words: &str) -> anyhow::Result<String> {
+    if words == "-" { text(Path::new("-")) } else { Ok(words.to_owned()) }
+}
+
+/// Whole bytes in hex with `0x`, and in no other form.
+pub(crate) fn bytes(text: &str) -> anyhow::Result<Bytes> {
+    let digits = text.strip_prefix("0x").context("hex begins with 0x")?;
+    // The decoder takes a second prefix.
+    ensure!(digits.bytes().all(|digit| digit.is_ascii_hexdigit()), "not hex");
+    Ok(hex::decode(digits)?.into())
+}
+
+/// 20 bytes in hex with `0x`.
+pub(crate) fn address(text: &str) -> anyhow::Result<Address> {
+    let bytes = bytes(text)?;
+    ensure!(bytes.len() == 20, "an address has 20 bytes, this has {}", bytes.len());
+    Ok(Address::from_slice(&bytes))
 }
 
 /// Delegations as an object, a list, or an object a line.

@@ -11,7 +11,7 @@ mod input;
 
 use answer::{Answer, Failure};
 use clap::Parser;
-use cli::{Cli, Command, DelegationCommand, SessionCommand};
+use cli::{CaveatCommand, Cli, Command, DelegationCommand, SessionCommand};
 use std::process::ExitCode;
 
 #[tokio::main]
@@ -26,6 +26,8 @@ async fn main() -> ExitCode {
 
 async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
     match command {
+        Command::Caveat(CaveatCommand::Encode(args)) => commands::caveat_encode(&args),
+        Command::Caveat(CaveatCommand::Decode(args)) => commands::caveat_decode(&args),
         Command::Chains => commands::chains(),
         Command::Completions { shell } => commands::completions(shell),
         Command::Delegation(DelegationCommand::Hash { file }) => commands::hash(&file),

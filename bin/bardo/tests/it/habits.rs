@@ -4,6 +4,8 @@ use crate::command::{Ran, bardo};
 use anyhow::Result;
 
 const COMMANDS: &[&[&str]] = &[
+    &["caveat", "decode"],
+    &["caveat", "encode"],
     &["chains"],
     &["completions"],
     &["delegation", "hash"],
@@ -92,6 +94,12 @@ fn wrong_use_exits_2_and_talks_on_standard_error() -> Result<()> {
         &["delegation", "hash", "/no/such/file"],
         &["delegation", "simulate", "--rpc", "not a url"],
         &["completions", "no-such-shell"],
+        &["caveat", "encode", "--kind", "noSuchKind", "--params", "{}"],
+        &["caveat", "encode", "--kind", "id"],
+        &["caveat", "decode", "--enforcer", "0x01", "--terms", "0x"],
+        &["caveat", "decode", "--enforcer", &"11".repeat(20), "--terms", "0x"],
+        &["caveat", "decode", "--enforcer", &format!("0x{}", "11".repeat(20)), "--terms", "01"],
+        &["caveat", "decode", "--enforcer", &format!("0x{}", "11".repeat(20)), "--terms", "0x1"],
         &["deploy", "--rpc", "ftp://127.0.0.1", "--check"],
         &["deploy", "--rpc", "file:///etc/passwd", "--check"],
         // No key: seen before any node is asked.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "helpers of tests may fail loudly")]
 
+mod caveat;
 mod command;
 mod delegation;
 mod demo;
