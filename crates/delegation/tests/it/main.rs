@@ -16,6 +16,7 @@ mod fuzzing;
 mod json;
 mod life;
 mod properties;
+mod rule_properties;
 mod rules;
 mod signatures;
 mod spend_window;
