@@ -462,7 +462,7 @@ fn stock_cases() -> Vec<(Rule, Question)> {
 }
 
 /// Where Rust may refuse what the chain takes: ABI terms have one form here, and nothing behind it.
-fn has_many_forms(kind: Kind, refusal: &TermsError) -> bool {
+const fn has_many_forms(kind: Kind, refusal: &TermsError) -> bool {
     match kind {
         Kind::ExactCalldataBatch | Kind::ExactExecutionBatch | Kind::LogicalOrWrapper => {
             matches!(refusal, TermsError::NotCanonical | TermsError::Malformed)

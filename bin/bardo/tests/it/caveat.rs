@@ -1,7 +1,7 @@
 //! `bardo caveat`.
 
 use crate::command::{bardo, bardo_with};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use bardo_testkit::root;
 use golem_delegation::enforcers;
 use serde_json::{Value, json};
@@ -13,10 +13,10 @@ fn rows() -> Result<BTreeMap<String, Value>> {
     for file in ["stock-terms.json", "golem-terms.json"] {
         let text = fs::read_to_string(root().join("testdata/vectors").join(file))?;
         let file: Value = serde_json::from_str(&text)?;
-        for row in file["vectors"].as_array().unwrap() {
-            let kind = row["kind"].as_str().unwrap().to_owned();
+        for row in file["vectors"].as_array().context("no rows")? {
+            let kind = row["kind"].as_str().context("no kind")?;
             if row["refused"].is_null() {
-                rows.entry(kind).or_insert_with(|| row.clone());
+                rows.entry(kind.to_owned()).or_insert_with(|| row.clone());
             }
         }
     }

@@ -11,7 +11,6 @@ use super::{TermsError, exact};
 /// assert!(ApprovalRevocation::default().encode().is_err());
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
-#[expect(clippy::struct_excessive_bools, reason = "they are the contract's six flags")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ApprovalRevocation {
     /// `approve(spender, 0)` of an ERC-20.
