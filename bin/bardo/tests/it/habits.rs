@@ -100,6 +100,7 @@ fn wrong_use_exits_2_and_talks_on_standard_error() -> Result<()> {
         &["caveat", "decode", "--enforcer", &"11".repeat(20), "--terms", "0x"],
         &["caveat", "decode", "--enforcer", &format!("0x{}", "11".repeat(20)), "--terms", "01"],
         &["caveat", "decode", "--enforcer", &format!("0x{}", "11".repeat(20)), "--terms", "0x1"],
+        &["caveat", "decode", "--enforcer", &format!("0x{}", "11".repeat(20)), "--terms", "0x0x11"],
         &["deploy", "--rpc", "ftp://127.0.0.1", "--check"],
         &["deploy", "--rpc", "file:///etc/passwd", "--check"],
         // No key: seen before any node is asked.

@@ -194,7 +194,7 @@ fn what_is_wrong_with_parameters_is_named() {
     let short = format!("0x{}", "11".repeat(19));
     let long = format!("0x{}", "11".repeat(21));
     let bare = "11".repeat(20);
-    let twice = format!("0x0x{}", "11".repeat(19));
+    let twice = format!("0x0x{}", "11".repeat(20));
 
     for (kind, params, said) in [
         (Kind::AllowedTargets, json!({ "targets": [to, short] }), "targets: entry 1: 19 bytes"),
