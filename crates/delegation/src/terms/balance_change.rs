@@ -60,6 +60,19 @@ pub struct Erc20BalanceChange {
 /// Stock `ERC721BalanceChangeEnforcer`: the same for how many tokens of a collection somebody has.
 ///
 /// Terms: `changeType u8 ‖ token 20 ‖ recipient 20 ‖ amount u256`.
+///
+/// ```
+/// use golem_delegation::terms::{ChangeType, Erc721BalanceChange};
+/// # use alloy_primitives::{Address, U256};
+/// let keeps_all_but_one = Erc721BalanceChange {
+///     change_type: ChangeType::DECREASE,
+///     token_address: Address::repeat_byte(1),
+///     recipient: Address::repeat_byte(2),
+///     amount: U256::ONE,
+/// };
+/// assert_eq!(Erc721BalanceChange::decode(&keeps_all_but_one.encode())?, keeps_all_but_one);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Erc721BalanceChange {
     /// Up or down.
@@ -75,6 +88,20 @@ pub struct Erc721BalanceChange {
 /// Stock `ERC1155BalanceChangeEnforcer`: the same for one token of a collection of many.
 ///
 /// Terms: `changeType u8 ‖ token 20 ‖ recipient 20 ‖ tokenId u256 ‖ balance u256`.
+///
+/// ```
+/// use golem_delegation::terms::{ChangeType, Erc1155BalanceChange};
+/// # use alloy_primitives::{Address, U256};
+/// let rises = Erc1155BalanceChange {
+///     change_type: ChangeType::INCREASE,
+///     token_address: Address::repeat_byte(1),
+///     recipient: Address::repeat_byte(2),
+///     token_id: U256::from(7),
+///     balance: U256::ONE,
+/// };
+/// assert_eq!(Erc1155BalanceChange::decode(&rises.encode())?, rises);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Erc1155BalanceChange {
     /// Up or down.
@@ -92,6 +119,18 @@ pub struct Erc1155BalanceChange {
 /// Stock `NativeBalanceChangeEnforcer`: the same for the chain's own coin, in wei.
 ///
 /// Terms: `changeType u8 ‖ recipient 20 ‖ balance u256`.
+///
+/// ```
+/// use golem_delegation::terms::{ChangeType, NativeBalanceChange};
+/// # use alloy_primitives::{Address, U256};
+/// let falls = NativeBalanceChange {
+///     change_type: ChangeType::DECREASE,
+///     recipient: Address::repeat_byte(2),
+///     balance: U256::from(1_000),
+/// };
+/// assert_eq!(NativeBalanceChange::decode(&falls.encode())?, falls);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NativeBalanceChange {
     /// Up or down.

@@ -19,6 +19,14 @@ pub struct Execution {
 /// Stock `ExactCalldataEnforcer`: the call's data is this, and nothing else.
 ///
 /// Terms: the data; any bytes are terms.
+///
+/// ```
+/// use golem_delegation::terms::ExactCalldata;
+/// # use alloy_primitives::bytes;
+/// let only = ExactCalldata(bytes!("d0e30db0"));
+/// assert_eq!(only.encode(), only.0);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExactCalldata(pub Bytes);
 
@@ -44,6 +52,19 @@ pub struct ExactExecution(pub Execution);
 /// not looked at.
 ///
 /// Terms: `abi.encode(Execution[])`, of which one form is taken here.
+///
+/// ```
+/// use golem_delegation::terms::{ExactCalldataBatch, Execution};
+/// # use alloy_primitives::{Address, U256, bytes};
+/// let wrap = Execution {
+///     target: Address::repeat_byte(1),
+///     value: U256::ONE,
+///     call_data: bytes!("d0e30db0"),
+/// };
+/// let twice = ExactCalldataBatch(vec![wrap.clone(), wrap]);
+/// assert_eq!(ExactCalldataBatch::decode(&twice.encode())?, twice);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExactCalldataBatch(pub Vec<Execution>);
 
@@ -67,6 +88,21 @@ pub struct ExactExecutionBatch(pub Vec<Execution>);
 ///
 /// MetaMask's packages still write the layout of the contract before it, which has no value: the contract that stands
 /// at the address refuses it, or takes the first 32 bytes of data for the value. Here it is read as the contract does.
+///
+/// ```
+/// use golem_delegation::terms::SpecificActionErc20TransferBatch;
+/// # use alloy_primitives::{Address, U256, bytes};
+/// let action = SpecificActionErc20TransferBatch {
+///     token_address: Address::repeat_byte(1),
+///     recipient: Address::repeat_byte(2),
+///     amount: U256::from(7),
+///     target: Address::repeat_byte(3),
+///     value: U256::ZERO,
+///     calldata: bytes!("d0e30db0"),
+/// };
+/// assert_eq!(SpecificActionErc20TransferBatch::decode(&action.encode())?, action);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpecificActionErc20TransferBatch {
     /// The token of the transfer.

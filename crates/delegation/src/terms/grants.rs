@@ -20,18 +20,41 @@ pub struct Nonce(pub U256);
 /// Stock `IdEnforcer`: of all grants of a delegator with this number, one is redeemed, and once.
 ///
 /// Terms: `uint256`.
+///
+/// ```
+/// use golem_delegation::terms::Id;
+/// # use alloy_primitives::U256;
+/// let offer = Id(U256::from(7));
+/// assert_eq!(Id::decode(&offer.encode())?, offer);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Id(pub U256);
 
 /// Stock `ArgsEqualityCheckEnforcer`: the redeemer's arguments are these bytes.
 ///
 /// Terms: the arguments; any bytes are terms.
+///
+/// ```
+/// use golem_delegation::terms::ArgsEqualityCheck;
+/// # use alloy_primitives::bytes;
+/// let said = ArgsEqualityCheck(bytes!("0102"));
+/// assert_eq!(said.encode(), said.0);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArgsEqualityCheck(pub Bytes);
 
 /// Stock `BlockNumberEnforcer`: redeemable while `after < block < before`; 0 means no bound.
 ///
 /// Terms: `uint128 after ‖ uint128 before`, like those of [`super::Timestamp`].
+///
+/// ```
+/// use golem_delegation::terms::BlockNumber;
+/// let until = BlockNumber { after: 0, before: 40_000_000 };
+/// assert_eq!(BlockNumber::decode(&until.encode())?, until);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockNumber {
     /// Not redeemable in this block or before.
@@ -43,6 +66,19 @@ pub struct BlockNumber {
 /// Stock `DeployedEnforcer`: a contract stands at an address, and is put there where it does not.
 ///
 /// Terms: `contract 20 ‖ salt 32 ‖ creation code`, with at least one byte of code.
+///
+/// ```
+/// use golem_delegation::terms::Deployed;
+/// # use alloy_primitives::{Address, B256, Bytes, bytes};
+/// let there = Deployed {
+///     contract_address: Address::repeat_byte(1),
+///     salt: B256::ZERO,
+///     bytecode: bytes!("6000"),
+/// };
+/// assert_eq!(Deployed::decode(&there.encode()?)?, there);
+/// assert!(Deployed { bytecode: Bytes::new(), ..there }.encode().is_err());
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Deployed {
     /// Where it stands.

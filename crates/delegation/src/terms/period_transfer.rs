@@ -39,6 +39,18 @@ pub struct Erc20PeriodTransfer {
 /// Stock `NativeTokenPeriodTransferEnforcer`: native value, so many wei in each period.
 ///
 /// Terms: `periodAmount u256 ‖ periodDuration u256 ‖ startDate u256`, none of them zero.
+///
+/// ```
+/// use golem_delegation::terms::NativeTokenPeriodTransfer;
+/// # use alloy_primitives::U256;
+/// let daily = NativeTokenPeriodTransfer {
+///     period_amount: U256::from(1_000),
+///     period_duration: U256::from(86_400),
+///     start_date: U256::from(1_800_000_000),
+/// };
+/// assert_eq!(NativeTokenPeriodTransfer::decode(&daily.encode()?)?, daily);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NativeTokenPeriodTransfer {
     /// Most that is transferred in a period.
@@ -54,6 +66,21 @@ pub struct NativeTokenPeriodTransfer {
 /// Terms: entries of 116 bytes, each like those of [`Erc20PeriodTransfer`].
 ///
 /// Stricter than the contract in one thing: an entry with a zero is refused at once, and not when it is used.
+///
+/// ```
+/// use golem_delegation::terms::{MultiTokenPeriod, TokenPeriod};
+/// # use alloy_primitives::{Address, U256};
+/// let daily = TokenPeriod {
+///     token: Address::ZERO,
+///     period_amount: U256::from(1_000),
+///     period_duration: U256::from(86_400),
+///     start_date: U256::from(1_800_000_000),
+/// };
+/// let tokens = MultiTokenPeriod(vec![daily, TokenPeriod { token: Address::repeat_byte(1), ..daily }]);
+/// assert_eq!(MultiTokenPeriod::decode(&tokens.encode()?)?, tokens);
+/// assert!(MultiTokenPeriod(vec![]).encode().is_err());
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MultiTokenPeriod(pub Vec<TokenPeriod>);
 

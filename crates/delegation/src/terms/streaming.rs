@@ -43,6 +43,19 @@ pub struct Erc20Streaming {
 /// Stock `NativeTokenStreamingEnforcer`: native value, more of it every second.
 ///
 /// Terms: `initialAmount u256 ‖ maxAmount u256 ‖ amountPerSecond u256 ‖ startTime u256`, bound likewise.
+///
+/// ```
+/// use golem_delegation::terms::NativeTokenStreaming;
+/// # use alloy_primitives::U256;
+/// let stream = NativeTokenStreaming {
+///     initial_amount: U256::ONE,
+///     max_amount: U256::from(1_000),
+///     amount_per_second: U256::from(2),
+///     start_time: U256::from(1_800_000_000),
+/// };
+/// assert_eq!(NativeTokenStreaming::decode(&stream.encode()?)?, stream);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NativeTokenStreaming {
     /// Available from the start on, in wei.

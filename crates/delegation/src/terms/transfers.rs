@@ -26,12 +26,29 @@ pub struct Erc20TransferAmount {
 /// Stock `NativeTokenTransferAmountEnforcer`: so much native value in all, in wei.
 ///
 /// Terms: `uint256`. The contract does not look behind the word; here nothing may stand there.
+///
+/// ```
+/// use golem_delegation::terms::NativeTokenTransferAmount;
+/// # use alloy_primitives::U256;
+/// let limit = NativeTokenTransferAmount(U256::from(7));
+/// assert_eq!(NativeTokenTransferAmount::decode(&limit.encode())?, limit);
+/// assert!(NativeTokenTransferAmount::decode(&[0; 33]).is_err());
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NativeTokenTransferAmount(pub U256);
 
 /// Stock `NativeTokenPaymentEnforcer`: who redeems pays somebody, by another delegation of his own.
 ///
 /// Terms: `recipient 20 ‖ amount u256`.
+///
+/// ```
+/// use golem_delegation::terms::NativeTokenPayment;
+/// # use alloy_primitives::{Address, U256};
+/// let fee = NativeTokenPayment { recipient: Address::repeat_byte(1), amount: U256::from(7) };
+/// assert_eq!(NativeTokenPayment::decode(&fee.encode())?, fee);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NativeTokenPayment {
     /// Who is paid.
@@ -43,6 +60,14 @@ pub struct NativeTokenPayment {
 /// Stock `ERC721TransferEnforcer`: the transfer of one token of one collection.
 ///
 /// Terms: `collection 20 ‖ tokenId u256`.
+///
+/// ```
+/// use golem_delegation::terms::Erc721Transfer;
+/// # use alloy_primitives::{Address, U256};
+/// let one = Erc721Transfer { token_address: Address::repeat_byte(1), token_id: U256::from(7) };
+/// assert_eq!(Erc721Transfer::decode(&one.encode())?, one);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Erc721Transfer {
     /// The collection.
@@ -54,6 +79,14 @@ pub struct Erc721Transfer {
 /// Stock `OwnershipTransferEnforcer`: one contract gets a new owner.
 ///
 /// Terms: `contract 20`.
+///
+/// ```
+/// use golem_delegation::terms::OwnershipTransfer;
+/// # use alloy_primitives::Address;
+/// let contract = OwnershipTransfer(Address::repeat_byte(1));
+/// assert_eq!(OwnershipTransfer::decode(&contract.encode())?, contract);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OwnershipTransfer(pub Address);
 
