@@ -5,6 +5,13 @@
 //! them, are tried under the first. Whatever went through there must go through under the second, from the same
 //! state on, wherever the checker has said yes. Where it said no, some deed should show why.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail like tests"
+)]
+
 mod arena;
 mod drawn;
 mod steps;

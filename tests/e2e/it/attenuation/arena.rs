@@ -90,7 +90,7 @@ impl Arena {
         for key in [&owner, &payer] {
             course.put(key.address(), ether(1_000), &upgraded);
         }
-        // The local chain leaves it out: npm's code is older than the canonical one, and reads the kit's terms.
+        // The local chain leaves it out: npm's code is older than the canonical one.
         let at = enforcers::SPECIFIC_ACTION_ERC20_TRANSFER_BATCH;
         course.install(at, npm_code("SpecificActionERC20TransferBatchEnforcer")?)?;
 

@@ -35,7 +35,7 @@ impl Dice {
         Self(seed)
     }
 
-    fn word(&mut self) -> u64 {
+    const fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,11 +43,11 @@ impl Dice {
         word ^ (word >> 31)
     }
 
-    pub(super) fn below(&mut self, sides: u64) -> u64 {
+    pub(super) const fn below(&mut self, sides: u64) -> u64 {
         self.word() % sides
     }
 
-    pub(super) fn one_in(&mut self, sides: u64) -> bool {
+    pub(super) const fn one_in(&mut self, sides: u64) -> bool {
         self.below(sides) == 0
     }
 
@@ -472,6 +472,7 @@ pub(super) fn draw(kind: Kind, arena: &Arena, dice: &mut Dice) -> Rule {
                 recipient: OTHER,
                 amount: dollars(1 + dice.below(3)),
                 target: ANYTHING,
+                value: U256::ZERO,
                 calldata: vec![1, 2, 3, 4].into(),
             })
         }

@@ -534,10 +534,15 @@ fn calls(
             match rule {
                 Some(Rule::ExactCalldataBatch(rule)) => batch(&rule.0),
                 Some(Rule::ExactExecutionBatch(rule)) => batch(&rule.0),
-                Some(Rule::SpecificActionErc20TransferBatch(rule)) => vec![
-                    call(rule.target, rule.calldata.clone()),
-                    call(rule.token_address, transfer(rule.recipient, rule.amount)),
-                ],
+                // The only code of it in a registry is older and takes the value for the beginning of the data.
+                Some(Rule::SpecificActionErc20TransferBatch(rule)) => {
+                    let value = rule.value.to_be_bytes::<32>();
+                    let data = [&value[..], &rule.calldata].concat();
+                    vec![
+                        call(rule.target, data),
+                        call(rule.token_address, transfer(rule.recipient, rule.amount)),
+                    ]
+                }
                 _ => one(coin(sum)),
             }
         }
