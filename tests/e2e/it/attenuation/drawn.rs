@@ -498,7 +498,7 @@ pub(super) fn draw(kind: Kind, arena: &Arena, dice: &mut Dice) -> Rule {
 }
 
 /// Micro-dollars: near a power of two as well, where the units of a window change.
-fn cap(dice: &mut Dice) -> u64 {
+const fn cap(dice: &mut Dice) -> u64 {
     match dice.below(3) {
         0 => (1 << 27) + dice.below(3) - 1,
         1 => 100_000_000 + dice.below(400_000_000),
@@ -748,7 +748,7 @@ fn near_cap(cap: u64, dice: &mut Dice) -> u64 {
     }
 }
 
-fn near_window(after: &mut u128, before: &mut u128, dice: &mut Dice) {
+const fn near_window(after: &mut u128, before: &mut u128, dice: &mut Dice) {
     match dice.below(6) {
         0 => *after += 1,
         1 => *after = after.saturating_sub(1),
