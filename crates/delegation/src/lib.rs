@@ -9,6 +9,7 @@ mod context;
 mod delegation;
 pub mod enforcers;
 mod params;
+pub mod permission;
 mod rule;
 mod signing;
 mod spend_window;
