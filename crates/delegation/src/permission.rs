@@ -37,20 +37,25 @@
 
 mod answer;
 mod date;
+mod edit;
+mod explain;
 mod form;
+mod granted;
 mod health;
 mod request;
 mod wallet;
 
 pub use answer::{Answer, Dependency};
 pub use date::Utc;
+pub use edit::{Edit, Figure, Time};
+pub use explain::{Token, Tokens, explain_request};
 pub use form::{
     Form, FormError, MAX_ADDRESSES, MAX_ENTRIES, MAX_JUSTIFICATION, MAX_TEXT, Message, Read, read,
     read_with,
 };
+pub use granted::{Expected, GrantError, Granted, Signed};
 pub use health::{Cause, Condition, DAY, Health, Usage};
 pub use request::{
-    Allowance, ApprovalRevocation, Asset, MAX_PERIOD, Periodic, Permission, Request, RequestError,
-    Rules, Stream,
+    Allowance, Asset, MAX_PERIOD, Periodic, Permission, Request, RequestError, Rules, Stream,
 };
 pub use wallet::{Supported, granted_call, read_granted, revoke_call, supported_call};

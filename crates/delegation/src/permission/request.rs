@@ -1,3 +1,4 @@
+use crate::terms::ApprovalRevocation;
 use alloy_primitives::{Address, U256};
 
 /// Longest period that MetaMask grants: ten years of 365 days.
@@ -52,23 +53,6 @@ pub struct Allowance {
     pub start: Option<u64>,
 }
 
-/// Taking back allowances that the owner gave to others; moves no money.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ApprovalRevocation {
-    /// `approve(spender, 0)` of an ERC-20 token.
-    pub erc20_approve: bool,
-    /// `approve(0, id)` of an ERC-721 token.
-    pub erc721_approve: bool,
-    /// `setApprovalForAll(operator, false)`.
-    pub erc721_set_approval_for_all: bool,
-    /// Permit2's `approve` of nothing.
-    pub permit2_approve: bool,
-    /// Permit2's `lockdown`.
-    pub permit2_lockdown: bool,
-    /// Permit2's `invalidateNonces`.
-    pub permit2_invalidate_nonces: bool,
-}
-
 /// What may be done. None of these allows a call of a contract's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -79,7 +63,7 @@ pub enum Permission {
     Stream(Stream),
     /// `native-token-allowance`, `erc20-token-allowance`
     Allowance(Allowance),
-    /// `token-approval-revocation`
+    /// `token-approval-revocation`: takes back allowances that the owner gave to others, and moves no money.
     ApprovalRevocation(ApprovalRevocation),
 }
 

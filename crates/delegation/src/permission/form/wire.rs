@@ -3,9 +3,8 @@
 use super::{FormError, MAX_ADDRESSES, MAX_JUSTIFICATION};
 use crate::{
     MAX_CONTEXT_BYTES,
-    permission::{
-        Allowance, ApprovalRevocation, Asset, Dependency, Periodic, Permission, Rules, Stream,
-    },
+    permission::{Allowance, Asset, Dependency, Periodic, Permission, Rules, Stream},
+    terms::ApprovalRevocation,
 };
 use alloy_primitives::{Address, Bytes, U256, hex};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
