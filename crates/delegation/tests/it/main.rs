@@ -15,6 +15,7 @@ mod fuzz_bodies;
 mod fuzzing;
 mod json;
 mod life;
+mod permission;
 mod properties;
 mod rule_properties;
 mod rules;
