@@ -508,7 +508,7 @@ fn agree_all(what: &'static str, said: &[Address], bound: &[Address]) -> Result<
     Err(GrantError::Mismatch { what, said: words(said), bound: words(bound) })
 }
 
-/// What the answer leaves open, the caveats decide; what it says, they must say too.
+/// What the answer says, the caveats must say too; where it leaves the start open, they decide.
 fn same_permission(said: &Permission, bound: &Permission) -> Result<(), GrantError> {
     agree("the type", said.type_name(), bound.type_name())?;
     if let (Some(Asset::Erc20(said)), Some(Asset::Erc20(bound))) = (said.asset(), bound.asset()) {
@@ -527,14 +527,10 @@ fn same_permission(said: &Permission, bound: &Permission) -> Result<(), GrantErr
         }
         (Permission::Stream(said), Permission::Stream(bound)) => {
             agree("the amount per second", said.per_second, bound.per_second)?;
-            if said.initial.is_some() {
-                agree_on("the amount at the start", said.initial, bound.initial)?;
-            }
-            if said.max.is_some() {
-                agree_on("the most in all", said.max, bound.max)
-            } else {
-                Ok(())
-            }
+            let zero = |amount: Option<U256>| amount.unwrap_or_default();
+            let most = |amount: Option<U256>| amount.unwrap_or(U256::MAX);
+            agree("the amount at the start", zero(said.initial), zero(bound.initial))?;
+            agree("the most in all", most(said.max), most(bound.max))
         }
         (Permission::ApprovalRevocation(said), Permission::ApprovalRevocation(bound)) => {
             if said == bound {

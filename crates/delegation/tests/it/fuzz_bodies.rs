@@ -2,6 +2,7 @@
 
 use golem_delegation::{
     Kind, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, Rule, SigningDomain,
+    Environment, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, SigningDomain, permission,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
         BlockNumber, Cadence, DailySpendLimit, Deployed, DreamMode, EmotionalState,
@@ -226,5 +227,59 @@ fn stock_terms(bytes: &[u8]) {
     }
     if let Ok(LogicalOrWrapper(groups)) = LogicalOrWrapper::decode(bytes) {
         assert!(64 + groups.len() * 96 <= length, "more groups than there are bytes for");
+/// A text that is read has one meaning: written in its form it reads the same, and nothing about it can panic.
+pub(crate) fn permission(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let listed = permission::read_granted(text);
+    let _ = permission::Supported::read(text);
+    let Ok(read) = permission::read(text) else { return };
+    assert!(text.len() <= permission::MAX_TEXT);
+    let tokens = permission::Tokens::default();
+    let written = match &read.message {
+        permission::Message::Requests(requests) => {
+            for request in requests {
+                assert_eq!(request.check(), Ok(()));
+                assert!(permission::Edit::between(request, request).is_empty());
+                let lines = permission::explain_request(request, &tokens);
+                assert!(!lines.iter().any(|line| line.chars().any(char::is_control)), "{lines:?}");
+                health(&request.permission, request.rules.expiry);
+            }
+            read.form.write_requests(requests)
+        }
+        permission::Message::Answers(answers) => {
+            if read.form != permission::Form::Draft && text.trim_start().starts_with('[') {
+                assert!(listed.is_ok_and(|listed| listed.len() == answers.len()));
+            }
+            answers.iter().for_each(granted);
+            read.form.write_answers(answers)
+        }
+        other => panic!("neither requests nor answers: {other:?}"),
+    };
+    let written = written.unwrap().to_string();
+    assert_eq!(permission::read(&written).unwrap(), read);
+/// An answer that is believed was changed by nobody since, and binds as it says.
+fn granted(answer: &permission::Answer) {
+    let environment = Environment::stock();
+    let expected = permission::Expected {
+        session: answer.granted.to,
+        manager: answer.manager.unwrap_or_default(),
+        environment: &environment,
+    };
+    let Ok(granted) = permission::Granted::check(answer, expected) else { return };
+    assert_eq!(granted.context().encode(), answer.context);
+    assert_eq!(granted.edits(&answer.granted), []);
+    assert!(granted.unknown().count() <= granted.further().len());
+    assert!(granted.explain(&permission::Tokens::default()).len() > 2);
+    health(granted.permission(), granted.terms().rules.expiry);
+fn health(permission: &permission::Permission, expiry: Option<u64>) {
+    let edge = expiry.unwrap_or_default();
+    for now in [0, 1, edge.saturating_sub(1), edge, u64::MAX] {
+        for disabled in [false, true] {
+            let usage = permission::Usage { spent: Default::default(), now, disabled };
+            let health = permission::Health::of(permission, expiry, usage);
+            let gone = matches!(health.condition, permission::Condition::Revoked(_));
+            assert_eq!(gone, disabled || expiry.is_some_and(|expiry| expiry <= now));
+            assert!(health.left <= health.cap);
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     fuzz_bodies,
 };
 use alloy_primitives::{Bytes, hex};
-use golem_delegation::{MAX_CONTEXT_BYTES, PermissionContext};
+use golem_delegation::{MAX_CONTEXT_BYTES, PermissionContext, permission};
 use std::{collections::BTreeMap, fs};
 
 const MUTATIONS: usize = 20_000;
@@ -88,7 +88,11 @@ fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn corpus_and_seeded_mutations_hold() {
-    let bodies: [(_, Body); 2] = [("context", fuzz_bodies::context), ("terms", fuzz_bodies::terms)];
+    let bodies: [(_, Body); 3] = [
+        ("context", fuzz_bodies::context),
+        ("permission", fuzz_bodies::permission),
+        ("terms", fuzz_bodies::terms),
+    ];
 
     for (target, body) in bodies {
         let seeds: Vec<Vec<u8>> = corpus(target).into_values().collect();
@@ -115,6 +119,29 @@ fn the_corpus_reaches_both_sides_of_the_decoder() {
     assert!(accepted >= 5, "{accepted} accepted");
     assert!(seeds.len() - accepted >= 3, "{} refused", seeds.len() - accepted);
     assert!(seeds.values().all(|seed| seed.len() <= MAX_CONTEXT_BYTES / 16));
+}
+
+/// The same of the reader of requests and answers.
+#[test]
+fn the_corpus_of_permissions_is_read_but_for_what_says_so() {
+    let file: serde_json::Value = read("permissions.json");
+    for (name, seed) in corpus("permission") {
+        let text = String::from_utf8(seed).unwrap();
+        assert_eq!(permission::read(&text).is_err(), name.starts_with("refused"), "{name}");
+        let [form, rest @ ..] = &name.split('-').collect::<Vec<_>>()[..] else { panic!("{name}") };
+        let vector = match rest {
+            [index, kind] => &file[form][index.parse::<usize>().unwrap()][kind],
+            [kind] => &file[form][kind],
+            _ => panic!("{name}"),
+        };
+        if *form != "refused" {
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+                *vector,
+                "{name}"
+            );
+        }
+    }
 }
 
 /// The seeds are the vectors, so that a change of those does not leave old bytes behind.

@@ -3,6 +3,7 @@
 mod forms;
 mod granted;
 mod health;
+mod properties;
 mod words;
 
 use crate::fixtures::read as vectors;

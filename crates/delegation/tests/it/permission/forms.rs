@@ -165,7 +165,7 @@ fn with(pointer: &str, value: Value) -> Value {
 
 /// Every message of the chain of causes.
 fn refusal(text: &Value) -> String {
-    let error = read(&text.to_string()).expect_err(&text.to_string());
+    let error = read(&text.to_string()).unwrap_err();
     let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     format!("{error}: {cause}")
 }

@@ -149,6 +149,8 @@ fn every_other_type_is_held_against_its_caveats_too() {
         ),
         (4, |p| stream(p).initial = Some(U256::ZERO), "the amount at the start"),
         (4, |p| stream(p).max = Some(U256::MAX), "the most in all"),
+        (4, |p| stream(p).initial = None, "the amount at the start"),
+        (4, |p| stream(p).max = None, "the most in all"),
         (6, |p| allowance(p).amount += U256::ONE, "the allowance"),
         (
             8,

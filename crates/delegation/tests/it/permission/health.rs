@@ -7,7 +7,7 @@ use golem_delegation::permission::{
 const START: u64 = 1_800_000_000;
 const LONG: u64 = START + 1000 * DAY;
 
-fn daily(amount: U256) -> Permission {
+const fn daily(amount: U256) -> Permission {
     let start = Some(START);
     Permission::Periodic(Periodic { asset: Asset::Native, amount, duration: DAY, start })
 }
