@@ -3,6 +3,7 @@ use alloy::primitives::{Address, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use golem_delegation::permission::{Asset, Token};
 use std::path::PathBuf;
 use url::Url;
 
@@ -61,6 +62,10 @@ pub(crate) enum Command {
 
 Running it again is harmless: what is there is verified, not deployed again.")]
     Deploy(DeployArgs),
+
+    /// Read what a wallet is asked for, and what it granted (ERC-7715)
+    #[command(subcommand)]
+    Permission(PermissionCommand),
 
     /// Make session keys
     #[command(subcommand)]
@@ -143,6 +148,63 @@ Smart accounts are asked on chain (ERC-1271): use `simulate`. For a Hybrid accou
         after_help = "Example:\n  bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw"
     )]
     Redeem(RedeemArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PermissionCommand {
+    /// Say in plain words what is asked for, or what was granted and what the owner changed
+    #[command(after_help = "Examples:
+  bardo permission explain request.json --token 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913=USDC:6
+  bardo permission explain answer.json --request request.json --session 0x…
+
+An answer is held against its own signed caveats; where they say something else it is refused, with exit status 1.")]
+    Explain(PermissionExplainArgs),
+
+    /// Say how a granted permission is doing: healthy, low, critical or revoked
+    #[command(after_help = "Example:
+  bardo permission health answer.json --spent 4000000 --now 1800000000
+
+Exit status 1 where nothing can be redeemed under it any more.")]
+    Health(PermissionHealthArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrantArgs {
+    /// A request or a wallet's answer as JSON, in any of the three forms; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// Our session account [default: the one the answer names]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) session: Option<Address>,
+    /// DelegationManager to redeem at
+    #[arg(long, value_name = "ADDRESS", default_value_t = DELEGATION_MANAGER)]
+    pub(crate) manager: Address,
+    /// What a token is called and its decimals, as ADDRESS=SYMBOL:DECIMALS; `native` is the chain's coin
+    #[arg(long = "token", value_name = "TOKEN", value_parser = token)]
+    pub(crate) tokens: Vec<(Asset, Token)>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PermissionExplainArgs {
+    #[command(flatten)]
+    pub(crate) grant: GrantArgs,
+    /// What was asked for, to see what the owner changed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) request: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PermissionHealthArgs {
+    #[command(flatten)]
+    pub(crate) grant: GrantArgs,
+    /// Spent in the current period, in base units; of a stream or an allowance, in all
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) spent: U256,
+    /// The second it is [default: by this machine's clock]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) now: Option<u64>,
+    /// The delegation is disabled on chain, or its nonce has passed
+    #[arg(long)]
+    pub(crate) disabled: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -284,4 +346,26 @@ fn endpoint(text: &str) -> Result<Url, String> {
     } else {
         Err(format!("{} is not http or https", url.scheme()))
     }
+}
+
+/// `ADDRESS=SYMBOL:DECIMALS`
+fn token(text: &str) -> Result<(Asset, Token), String> {
+    let (asset, named) = text.split_once('=').ok_or("not ADDRESS=SYMBOL:DECIMALS")?;
+    let asset = if asset == "native" {
+        Asset::Native
+    } else {
+        Asset::Erc20(asset.parse().map_err(|_invalid| format!("{asset:?} is no address"))?)
+    };
+    let (symbol, decimals) = named.split_once(':').ok_or("not ADDRESS=SYMBOL:DECIMALS")?;
+    let decimals = decimals.parse().map_err(|_invalid| format!("{decimals:?} are no decimals"))?;
+    let token = Token::new(symbol, decimals).ok_or("no such symbol or decimals")?;
+    Ok((asset, token))
+}
+
+/// An amount in base units: decimal digits and nothing else.
+fn whole(text: &str) -> Result<U256, String> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("not a whole number of base units".to_owned());
+    }
+    U256::from_str_radix(text, 10).map_err(|error| error.to_string())
 }

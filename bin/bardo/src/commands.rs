@@ -2,6 +2,7 @@
 
 mod caveat;
 mod deploy;
+pub(crate) mod permission;
 mod redeem;
 mod sign;
 mod simulate;

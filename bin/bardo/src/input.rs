@@ -8,7 +8,10 @@ use alloy::{
 };
 use anyhow::{Context, anyhow, bail, ensure};
 use golem_custody::{OwnerSigner, Password, SessionKey};
-use golem_delegation::{Delegation, PermissionContext};
+use golem_delegation::{
+    Delegation, PermissionContext,
+    permission::{self, Request},
+};
 use std::{
     fs::File,
     io::{Read, stdin},
@@ -97,6 +100,13 @@ pub(crate) fn context(path: &Path) -> Result<PermissionContext, Failure> {
         .with_context(|| format!("{} is neither a context nor delegations", path.display()))
         .or_use()?;
     PermissionContext::new(links).or_use()
+}
+
+/// Requests or answers of ERC-7715, in any form.
+pub(crate) fn permission(path: &Path, asked: &[Request]) -> Result<permission::Read, Failure> {
+    permission::read_with(&text(path).or_use()?, asked)
+        .with_context(|| format!("{} is no permission request or answer", path.display()))
+        .or_use()
 }
 
 /// The key a person signs with.

@@ -12,6 +12,7 @@ mod input;
 use answer::{Answer, Failure};
 use clap::Parser;
 use cli::{CaveatCommand, Cli, Command, DelegationCommand, SessionCommand};
+use cli::{Cli, Command, DelegationCommand, PermissionCommand, SessionCommand};
 use std::process::ExitCode;
 
 #[tokio::main]
@@ -37,6 +38,10 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Redeem(args)) => commands::redeem(&args).await,
         Command::Demo => demo::run(json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
+        Command::Permission(PermissionCommand::Explain(args)) => {
+            commands::permission::explain(&args)
+        }
+        Command::Permission(PermissionCommand::Health(args)) => commands::permission::health(&args),
         Command::Session(SessionCommand::New(secret)) => commands::session_new(&secret),
         Command::Up => commands::up(json).await,
     }

@@ -15,6 +15,8 @@ const COMMANDS: &[&[&str]] = &[
     &["delegation", "redeem"],
     &["demo"],
     &["deploy"],
+    &["permission", "explain"],
+    &["permission", "health"],
     &["session", "new"],
     &["up"],
 ];

@@ -8,5 +8,6 @@ mod delegation;
 mod demo;
 mod deploy;
 mod habits;
+mod permission;
 mod revocation;
 mod up;
