@@ -153,6 +153,42 @@ fn draft_permissions_share_account_chain_and_end() {
     assert!(refusal.contains("at once"), "{refusal}");
 }
 
+#[test]
+fn draft_policies_and_fields_of_another_type_are_refused() {
+    let ask = |change: &dyn Fn(&mut Value)| {
+        let mut text = Vectors::load().draft.request["params"][0].clone();
+        change(&mut text);
+        refusal(&text)
+    };
+    let policy = |text: &mut Value| text["permissions"][0]["policies"] = json!([{ "type": "x" }]);
+    assert!(ask(&policy).contains("policies does not belong there"));
+    let coin = |text: &mut Value| text["permissions"][1]["data"]["token"] = text["address"].clone();
+    assert!(ask(&coin).contains("token does not belong there"));
+    let swap = |text: &mut Value| text["permissions"][0]["type"] = json!("erc20-token-transfer");
+    assert!(ask(&swap).contains("erc20-token-transfer"), "003's other shape contradicts itself");
+    assert!(ask(&|text| text["signer"]["type"] = json!("account")).contains("account"));
+    assert!(ask(&|text| text["permissions"] = json!([])).contains("no request"));
+    let fixed = |text: &mut Value| text["permissions"][0]["required"] = json!(true);
+    let mut text = Vectors::load().draft.request["params"][0].clone();
+    fixed(&mut text);
+    let (_, asked) = requests(&text);
+    assert_eq!((asked[0].adjustable, asked[1].adjustable), (false, true));
+    assert_eq!(requests(&Form::Draft.write_requests(&asked).unwrap()).1, asked);
+}
+
+#[test]
+fn a_draft_answer_has_one_context() {
+    let file = Vectors::load();
+    let (_, asked) = requests(&file.draft.request);
+    let read = read_with(&file.draft.answer.to_string(), &asked).unwrap();
+    let Message::Answers(mut answers) = read.message else { panic!() };
+    answers.push(Answer { context: Bytes::new(), ..answers[0].clone() });
+
+    let refusal = Form::Draft.write_answers(&answers).unwrap_err().to_string();
+
+    assert!(refusal.contains("several contexts"), "{refusal}");
+}
+
 fn kits() -> Value {
     Vectors::load().today[0].request["params"][0].clone()
 }
@@ -266,6 +302,9 @@ fn numbers_are_exact_or_refused() {
         let (_, read) = requests(&with("/permission/data/periodAmount", json!(said)));
         assert!(matches!(read[0].permission, Permission::Periodic(p) if p.amount == amount));
     }
+    let mut nothing = Vectors::load().today[4].request.clone();
+    nothing["params"][0]["permission"]["data"]["initialAmount"] = json!("0x");
+    assert!(refusal(&nothing).contains("an amount of 0 digits"));
     let whole = format!("0x{}", "f".repeat(64));
     let (_, read_back) = requests(&with("/permission/data/periodAmount", json!(whole)));
     assert!(matches!(read_back[0].permission, Permission::Periodic(p) if p.amount == U256::MAX));
@@ -342,6 +381,9 @@ fn in_2025_every_rule_says_whether_it_may_be_edited_and_all_agree() {
     assert!(refusal(&text).contains("isAdjustmentAllowed is missing"));
     text["signer"]["type"] = json!("key");
     refusal(&text);
+    let mut endless = Vectors::load().year2025[0].request["params"][0].clone();
+    endless["rules"].as_array_mut().unwrap().remove(0);
+    assert!(refusal(&endless).contains("expiry is missing"));
 }
 
 #[test]
@@ -422,6 +464,10 @@ fn calls_responses_lists_and_single_entries_are_read_alike() {
         json!({}),
     ] {
         assert!(read(&text.to_string()).is_err(), "{text}");
+    }
+    let (today, older) = (&request["params"][0], &file.year2025[0].request["params"][0]);
+    for two in [json!([today, answer]), json!([answer, today]), json!([today, older])] {
+        assert!(matches!(read(&two.to_string()), Err(FormError::Mixed)), "{two}");
     }
     let denied = json!({ "id": 1, "error": { "code": 4001, "message": "User rejected" } });
     assert!(matches!(read(&denied.to_string()), Err(FormError::Refused { code: 4001 })));

@@ -226,12 +226,16 @@ fn a_context_that_binds_other_than_the_answer_says_is_refused() {
         mismatch(&replace(&paid, enforcers::ALLOWED_CALLDATA, payee.encode())),
         "who may be paid"
     );
-    // Bytes of the right size in another place name nobody.
-    let beside = AllowedCalldata { start: U256::from(36), ..payee };
-    assert_eq!(
-        mismatch(&replace(&paid, enforcers::ALLOWED_CALLDATA, beside.encode())),
-        "who may be paid"
-    );
+    // The right word in another place, and a dirty one in the right place, name nobody.
+    let word = paid.granted.rules.payees[0].into_word();
+    let beside = AllowedCalldata { start: U256::from(36), value: word.into() };
+    let mut dirty = word;
+    dirty[0] = 1;
+    let dirty = AllowedCalldata { start: U256::from(4), value: dirty.into() };
+    for terms in [beside, dirty] {
+        let answer = replace(&paid, enforcers::ALLOWED_CALLDATA, terms.encode());
+        assert_eq!(mismatch(&answer), "who may be paid");
+    }
     assert_eq!(mismatch(&without(&coins, enforcers::ALLOWED_TARGETS)), "who may be paid");
     let targets = AllowedTargets(vec![other]).encode();
     assert_eq!(mismatch(&replace(&coins, enforcers::ALLOWED_TARGETS, targets)), "who may be paid");
@@ -311,6 +315,9 @@ fn caveats_that_the_answer_does_not_account_for_are_listed() {
     assert_eq!(granted.unknown().count(), 0);
     assert!(matches!(granted.further(), [Rule::LimitedCalls(_)]));
     assert!(matches!(file.check(&targets).unwrap().further(), [Rule::AllowedTargets(_)]));
+    let payee = AllowedCalldata { start: U256::from(4), value: stranger.into_word().into() };
+    let coins = add(&answer(&file.today[8].answer), enforcers::ALLOWED_CALLDATA, payee.encode());
+    assert_eq!(file.check(&coins).unwrap().further(), [Rule::AllowedCalldata(payee)]);
     // An end that is no end alone is not taken for the rule's.
     let window = Timestamp { after: 5, before: 1_802_592_000 };
     let mut odd = replace(&honest, enforcers::TIMESTAMP, window.encode());
