@@ -11,8 +11,7 @@ mod input;
 
 use answer::{Answer, Failure};
 use clap::Parser;
-use cli::{CaveatCommand, Cli, Command, DelegationCommand, SessionCommand};
-use cli::{Cli, Command, DelegationCommand, PermissionCommand, SessionCommand};
+use cli::{CaveatCommand, Cli, Command, DelegationCommand, PermissionCommand, SessionCommand};
 use std::process::ExitCode;
 
 #[tokio::main]

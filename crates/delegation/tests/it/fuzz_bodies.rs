@@ -1,8 +1,8 @@
 //! What must hold for any bytes at all. The fuzz targets run these, and so do the stable tests.
 
 use golem_delegation::{
-    Kind, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, Rule, SigningDomain,
-    Environment, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, SigningDomain, permission,
+    Environment, Kind, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, Rule, SigningDomain,
+    permission,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
         BlockNumber, Cadence, DailySpendLimit, Deployed, DreamMode, EmotionalState,
@@ -227,12 +227,16 @@ fn stock_terms(bytes: &[u8]) {
     }
     if let Ok(LogicalOrWrapper(groups)) = LogicalOrWrapper::decode(bytes) {
         assert!(64 + groups.len() * 96 <= length, "more groups than there are bytes for");
+    }
+}
+
 /// A text that is read has one meaning: written in its form it reads the same, and nothing about it can panic.
 pub(crate) fn permission(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let listed = permission::read_granted(text);
     let _ = permission::Supported::read(text);
     let Ok(read) = permission::read(text) else { return };
+
     assert!(text.len() <= permission::MAX_TEXT);
     let tokens = permission::Tokens::default();
     let written = match &read.message {
@@ -257,6 +261,8 @@ pub(crate) fn permission(bytes: &[u8]) {
     };
     let written = written.unwrap().to_string();
     assert_eq!(permission::read(&written).unwrap(), read);
+}
+
 /// An answer that is believed was changed by nobody since, and binds as it says.
 fn granted(answer: &permission::Answer) {
     let environment = Environment::stock();
@@ -271,6 +277,8 @@ fn granted(answer: &permission::Answer) {
     assert!(granted.unknown().count() <= granted.further().len());
     assert!(granted.explain(&permission::Tokens::default()).len() > 2);
     health(granted.permission(), granted.terms().rules.expiry);
+}
+
 fn health(permission: &permission::Permission, expiry: Option<u64>) {
     let edge = expiry.unwrap_or_default();
     for now in [0, 1, edge.saturating_sub(1), edge, u64::MAX] {
