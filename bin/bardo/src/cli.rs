@@ -137,6 +137,14 @@ pub(crate) enum DelegationCommand {
 Smart accounts are asked on chain (ERC-1271): use `simulate`. For a Hybrid account, give its owner as --signer.")]
     Verify(VerifyArgs),
 
+    /// Say whether a child stays within its parent, and which bound is looser if it does not
+    #[command(
+        after_help = "Example:\n  bardo delegation attenuates --parent grant.json --child replicant.json
+
+What the child leaves out it inherits. The parent may be a chain, leaf first: each link has its say."
+    )]
+    Attenuates(AttenuatesArgs),
+
     /// Ask the chain whether it would allow a call, without sending anything
     #[command(
         after_help = "Example:\n  bardo delegation simulate --rpc URL --context signed.json --target 0x… --data 0x…"
@@ -272,6 +280,16 @@ pub(crate) struct VerifyArgs {
     /// Who should have signed [default: the delegator]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) signer: Option<Address>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AttenuatesArgs {
+    /// The delegation above, or all links above, as JSON; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) parent: PathBuf,
+    /// The delegation below as JSON; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) child: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod attenuates;
 mod caveat;
 mod deploy;
 pub(crate) mod permission;
@@ -9,6 +10,7 @@ mod simulate;
 mod up;
 mod verify;
 
+pub(crate) use attenuates::attenuates;
 pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode};
 pub(crate) use deploy::deploy;
 pub(crate) use redeem::redeem;

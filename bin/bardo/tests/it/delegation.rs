@@ -4,7 +4,7 @@ use crate::command::{bardo, bardo_with};
 use anyhow::Result;
 use bardo_testkit::{Agent, Stage, dollars, root, swap};
 use golem_chain::AccountKind;
-use golem_delegation::{ANY_DELEGATE, Delegation};
+use golem_delegation::{ANY_DELEGATE, Delegation, enforcers};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -419,5 +419,47 @@ fn of_two_delegations_none_is_signed() -> Result<()> {
 
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("one delegation"), "{}", refused.stderr);
+    Ok(())
+}
+
+/// SPEC G4, ATK-07: yes is 0, no is 1, and no names the bound and both numbers.
+#[test]
+fn attenuates_says_yes_or_names_every_looser_bound() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let calls = |limit: u64| format!("0x{limit:064x}");
+    let write = |name: &str, caveats: Value| -> Result<String> {
+        let mut delegation = unsigned();
+        delegation["caveats"] = caveats;
+        let path = folder.path().join(name);
+        fs::write(&path, delegation.to_string())?;
+        Ok(text(&path))
+    };
+    let limit = |limit: u64| json!({ "enforcer": enforcers::LIMITED_CALLS, "terms": calls(limit), "args": "0x" });
+    let (three, five) = (write("three", json!([limit(3)]))?, write("five", json!([limit(5)]))?);
+    let broken = json!([{ "enforcer": enforcers::LIMITED_CALLS, "terms": "0x03", "args": "0x" }]);
+    let (none, broken) = (write("none", json!([]))?, write("broken", broken)?);
+    let judged = |parent: &str, child: &str| {
+        bardo(["delegation", "attenuates", "--parent", parent, "--child", child, "--json"])
+    };
+
+    assert_eq!((judged(&five, &three)?.code, judged(&three, &none)?.code), (0, 0));
+    assert_eq!(judged(&five, &three)?.json()?["attenuates"], true);
+    let wider = judged(&three, &five)?;
+    let shown = wider.json()?;
+    assert_eq!((wider.code, &shown["attenuates"]), (1, &json!(false)));
+    let bound = &shown["looser"][0];
+    assert_eq!((&bound["kind"], &bound["bound"]), (&json!("limitedCalls"), &json!("limit")));
+    assert_eq!((&bound["parent"], &bound["child"]), (&json!("3"), &json!("5")));
+    assert_eq!(shown["reason"], "limitedCalls: limit 5 is looser than the parent's 3");
+    let malformed = judged(&five, &broken)?;
+    assert_eq!(malformed.code, 1);
+    assert!(malformed.json()?["reason"].as_str().unwrap().contains("malformed"));
+
+    // A chain above: the link that says nothing inherits, and so the root is asked.
+    let chain = bardo_with(
+        &format!("{}\n{}", fs::read_to_string(&none)?, fs::read_to_string(&three)?),
+        ["delegation", "attenuates", "--parent", "-", "--child", &five],
+    )?;
+    assert_eq!(chain.code, 1, "{}", chain.stdout);
     Ok(())
 }

@@ -99,6 +99,11 @@ impl Within for MultiTokenPeriod {
     /// Each entry has a count of its own, and whoever redeems says which one it is: so each of the child's needs one of the
     /// parent's for itself.
     fn within(&self, parent: &Self) -> Verdict {
+        // Two entries of one token may each be within one of the parent's only; they are matched in order, which
+        // the same list always passes.
+        if self == parent {
+            return Ok(());
+        }
         let period = |entry: &TokenPeriod| Period {
             amount: entry.period_amount,
             duration: entry.period_duration,

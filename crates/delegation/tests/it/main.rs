@@ -7,6 +7,7 @@
     reason = "helpers of tests fail like tests"
 )]
 
+mod attenuation;
 mod bundles;
 mod charter;
 mod context;

@@ -3,7 +3,7 @@
 use crate::fuzz_bodies;
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
 use golem_delegation::{
-    Caveat, Kind, Rule,
+    Caveat, Kind, Rule, attenuates,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
         BlockNumber, Cadence, ChangeType, CharterMood, Class, Classes, DailySpendLimit, Deployed,
@@ -502,6 +502,18 @@ fn no_two_terms_say_the_same() {
 
         prop_assert_ne!(Rule::decode(kind, &terms), Ok(rule), "bit {} of {}", bit, kind);
         fuzz_bodies::terms(&terms);
+        Ok(())
+    });
+}
+
+/// And alone of its kind it is inherited by whoever says nothing (SPEC G4).
+#[test]
+fn every_rule_is_within_itself() {
+    for_every_kind(|_, rule, _| {
+        let rules = [rule];
+
+        prop_assert_eq!(attenuates(&rules, &rules), Ok(()));
+        prop_assert_eq!(attenuates(&rules, &[]), Ok(()));
         Ok(())
     });
 }

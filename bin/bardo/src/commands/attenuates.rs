@@ -1,0 +1,60 @@
+use crate::{
+    answer::{Answer, Failure},
+    cli::AttenuatesArgs,
+    input,
+};
+use golem_delegation::{Delegation, Environment, Rule, attenuates as judge};
+use serde_json::{Value, json};
+
+/// `bardo delegation attenuates`
+pub(crate) fn attenuates(args: &AttenuatesArgs) -> Result<Answer, Failure> {
+    let (above, child) = (input::delegations(&args.parent)?, input::delegation(&args.child)?);
+    let environment = golem_chain::environment();
+    let stated = match rules(&environment, &child) {
+        Ok(rules) => rules,
+        Err(reason) => return Ok(no(&child, Vec::new(), format!("the child's {reason}"))),
+    };
+    let mut looser = Vec::new();
+    let mut lines = Vec::new();
+    // What a link leaves out it inherits, so each link above has its say.
+    for link in &above {
+        let bounds = match rules(&environment, link) {
+            Ok(rules) => rules,
+            Err(reason) => return Ok(no(&child, Vec::new(), format!("the parent's {reason}"))),
+        };
+        for bound in judge(&bounds, &stated).err().unwrap_or_default() {
+            lines.push(bound.to_string());
+            looser.push(json!({
+                "link": link.hash(),
+                "kind": bound.kind.map_or("opaque", |kind| kind.name()),
+                "bound": bound.bound,
+                "parent": bound.parent,
+                "child": bound.child,
+            }));
+        }
+    }
+    if !looser.is_empty() {
+        return Ok(no(&child, looser, lines.join("\n")));
+    }
+    let hash = child.hash();
+    Ok(Answer::yes(
+        json!({ "attenuates": true, "child": hash, "looser": looser }),
+        format!("{hash} allows nothing that is refused above it"),
+    ))
+}
+
+fn no(child: &Delegation, looser: Vec<Value>, reason: String) -> Answer {
+    let hash = child.hash();
+    let json = json!({ "attenuates": false, "child": hash, "looser": looser, "reason": reason });
+    Answer::no(json, reason)
+}
+
+/// What the caveats say, or which of them its contract would refuse.
+fn rules(environment: &Environment, delegation: &Delegation) -> Result<Vec<Rule>, String> {
+    let read = |(at, caveat)| {
+        environment
+            .read(caveat)
+            .map_err(|error| format!("caveat {at} ({}) is malformed: {error}", caveat.enforcer))
+    };
+    delegation.caveats.iter().enumerate().map(read).collect()
+}

@@ -1,0 +1,282 @@
+//! SPEC G4, ATK-07: a child that is wider in any single dimension is refused, and the dimension is named.
+//!
+//! That what is accepted is a subset on chain is shown by `bardo-e2e::it attenuation`.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use golem_delegation::{
+    Looser, MOST_OF_ONE_KIND, Opaque, Rule, attenuates,
+    terms::{
+        AllowedTargets, DailySpendLimit, Erc20PeriodTransfer, Erc20Streaming, LimitedCalls,
+        Listing, Nonce, Timestamp,
+    },
+};
+
+fn refused(parent: &Rule, child: &Rule) -> Vec<Looser> {
+    attenuates(std::slice::from_ref(parent), std::slice::from_ref(child)).unwrap_err()
+}
+
+fn calls(limit: u64) -> Rule {
+    Rule::LimitedCalls(LimitedCalls(U256::from(limit)))
+}
+
+fn targets(bytes: &[u8]) -> Rule {
+    Rule::AllowedTargets(AllowedTargets(bytes.iter().copied().map(Address::repeat_byte).collect()))
+}
+
+const fn until(after: u128, before: u128) -> Rule {
+    Rule::Timestamp(Timestamp { after, before })
+}
+
+fn every(amount: u64, seconds: u64, start: u64) -> Rule {
+    Rule::Erc20PeriodTransfer(Erc20PeriodTransfer {
+        token_address: Address::repeat_byte(1),
+        period_amount: U256::from(amount),
+        period_duration: U256::from(seconds),
+        start_date: U256::from(start),
+    })
+}
+
+fn stream(initial: u64, most: u64, rate: u64, start: u64) -> Rule {
+    Rule::Erc20Streaming(Erc20Streaming {
+        token_address: Address::repeat_byte(1),
+        initial_amount: U256::from(initial),
+        max_amount: U256::from(most),
+        amount_per_second: U256::from(rate),
+        start_time: U256::from(start),
+    })
+}
+
+fn cap(cap: u64) -> Rule {
+    Rule::DailySpendLimit(DailySpendLimit {
+        golem_id: B256::ZERO,
+        epoch: 1,
+        cap,
+        bucket_minutes: 120,
+        listing: Listing::default(),
+    })
+}
+
+fn one(parent: Rule, child: Rule) -> bool {
+    attenuates(&[parent], &[child]).is_ok()
+}
+
+#[test]
+fn what_a_child_leaves_out_it_inherits_and_what_it_adds_is_its_own() {
+    let parent = [calls(3), targets(&[1])];
+
+    assert_eq!(attenuates(&parent, &[]), Ok(()));
+    assert_eq!(attenuates(&[], &parent), Ok(()));
+    assert_eq!(attenuates(&parent, &[until(1, 2)]), Ok(()));
+}
+
+#[test]
+fn every_looser_bound_is_named_with_both_numbers() {
+    let parent = [calls(3), targets(&[1, 2]), until(0, 50)];
+    let child = [until(0, 51), calls(4), targets(&[1, 3])];
+
+    let looser = attenuates(&parent, &child).unwrap_err();
+
+    let shown: Vec<_> = looser.iter().map(ToString::to_string).collect();
+    let address = |byte: u8| Address::repeat_byte(byte).to_string();
+    assert_eq!(
+        shown,
+        [
+            format!(
+                "allowedTargets: target {} is looser than the parent's [{}, {}]",
+                address(3),
+                address(1),
+                address(2)
+            ),
+            "limitedCalls: limit 4 is looser than the parent's 3".to_owned(),
+            "timestamp: beforeThreshold 51 is looser than the parent's 50".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn no_end_is_looser_than_any_end() {
+    assert!(one(until(0, 0), until(0, 50)));
+
+    let looser = refused(&until(0, 50), &until(0, 0));
+
+    assert_eq!((looser[0].bound, looser[0].parent.as_str()), ("beforeThreshold", "50"));
+    assert_eq!(looser[0].child, "0 (no end)");
+}
+
+#[test]
+fn another_token_is_looser_than_the_one_that_is_pinned() {
+    let Rule::Erc20PeriodTransfer(mut other) = every(1, 1, 1) else { panic!() };
+    other.token_address = Address::repeat_byte(2);
+
+    let looser = refused(&every(100, 60, 1), &Rule::Erc20PeriodTransfer(other));
+
+    assert_eq!(looser[0].bound, "tokenAddress");
+}
+
+#[test]
+fn a_shorter_period_passes_only_while_its_worst_sum_fits_into_the_parents() {
+    let parent = || every(100, 60, 1_000);
+
+    // Six of ten seconds fit exactly where both begin together, and touch a seventh where they do not.
+    assert!(one(parent(), every(16, 10, 1_000)));
+    assert!(!one(parent(), every(17, 10, 1_000)));
+    assert!(one(parent(), every(14, 10, 1_005)));
+    assert!(!one(parent(), every(15, 10, 1_005)));
+    // A longer one touches two of the parent's, and lies in two of them whole.
+    assert!(one(parent(), every(50, 61, 1_000)));
+    assert!(!one(parent(), every(51, 61, 1_000)));
+    assert!(one(parent(), every(100, 120, 1_060)));
+    assert!(!one(parent(), every(100, 120, 1_030)));
+    // Not before the parent's first.
+    assert!(!one(parent(), every(1, 60, 999)));
+}
+
+/// The closed form against every second of a few hours.
+#[test]
+fn the_worst_sum_is_what_counting_gives() {
+    let worst = |child: (u64, u64), parent: (u64, u64)| {
+        let (duration, start) = child;
+        let mut most = 0;
+        for period in 0..400 {
+            let begins = parent.1 + period * parent.0;
+            let touched: std::collections::BTreeSet<u64> = (begins..begins + parent.0)
+                .filter(|second| *second >= start)
+                .map(|second| (second - start) / duration)
+                .collect();
+            most = most.max(touched.len() as u64);
+        }
+        most
+    };
+    for length in 1..14 {
+        for theirs in 1..14 {
+            for offset in 0..14 {
+                let most = worst((length, 100 + offset), (theirs, 100));
+                let parent = every(most, theirs, 100);
+                assert!(one(parent, every(1, length, 100 + offset)), "{length} {theirs} {offset}");
+                if most > 1 {
+                    let parent = every(most - 1, theirs, 100);
+                    let looser = !one(parent, every(1, length, 100 + offset));
+                    assert!(looser, "{length} {theirs} {offset}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_is_within_another_that_is_never_behind_it() {
+    let parent = || stream(100, 1_000, 5, 50);
+
+    assert!(one(parent(), stream(100, 1_000, 5, 51)));
+    assert!(one(parent(), stream(0, 500, 5, 50)));
+    // Faster, and later: at no second is it ahead.
+    assert!(one(parent(), stream(0, 200, 10, 60)));
+    assert!(!one(parent(), stream(0, 1_000, 10, 60)));
+    assert!(!one(parent(), stream(101, 1_000, 5, 50)));
+    assert!(!one(parent(), stream(100, 1_001, 5, 50)));
+    assert!(!one(parent(), stream(100, 1_000, 5, 49)));
+}
+
+/// Against every second.
+#[test]
+fn streams_are_compared_as_if_second_by_second() {
+    let unlocked = |(initial, most, rate, start): (u64, u64, u64, u64), now: u64| {
+        if now < start { 0 } else { (initial + rate * (now - start)).min(most) }
+    };
+    let mut shapes = Vec::new();
+    for initial in [0, 3] {
+        for most in [3, 4, 10] {
+            for rate in [0, 1, 3] {
+                for start in [1, 2, 4] {
+                    shapes.push((initial, most, rate, start));
+                }
+            }
+        }
+    }
+    for parent in &shapes {
+        for child in &shapes {
+            let within = (0..40).all(|now| unlocked(*child, now) <= unlocked(*parent, now));
+            let rule = |(initial, most, rate, start): (u64, u64, u64, u64)| {
+                stream(initial, most, rate, start)
+            };
+            assert_eq!(one(rule(*parent), rule(*child)), within, "{child:?} under {parent:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_whose_contract_stops_counting_is_within_itself_alone() {
+    let Rule::Erc20Streaming(mut parent) = stream(1, 2, 1, 1) else { panic!() };
+    parent.amount_per_second = U256::MAX >> 8;
+    let same = Rule::Erc20Streaming(parent);
+
+    assert!(one(same.clone(), same.clone()));
+    assert!(!one(same, stream(1, 2, 1, 1)));
+}
+
+/// A spend is rounded up to a unit of the cap's.
+#[test]
+fn a_lower_cap_in_finer_units_needs_room_for_rounding() {
+    let edge = 1 << 27;
+
+    assert!(one(cap(edge - 1), cap(edge - 2)));
+    assert!(one(cap(1_000_000_000), cap(100_000_000)));
+    assert!(one(cap(150_000_000), cap(100_000_000)));
+    // The parent's unit is twice the child's, and three spends could show it.
+    let looser = refused(&cap(edge + 1), &cap(edge - 1));
+    assert_eq!(looser[0].bound, "cap");
+    assert!(looser[0].child.contains("units of 4096"), "{}", looser[0].child);
+    assert!(!one(cap(edge), cap(edge + 1)));
+}
+
+#[test]
+fn caveats_that_share_a_count_are_compared_as_a_list() {
+    let parent = [calls(3), calls(9)];
+
+    assert_eq!(attenuates(&parent, &parent), Ok(()));
+    // Each of the parent's takes one of the other's, so that it allows two calls.
+    assert!(attenuates(&parent, &[calls(3)]).is_err());
+    assert!(attenuates(&[calls(3)], &parent).is_err());
+}
+
+#[test]
+fn of_caveats_without_a_count_each_of_the_parents_needs_one_of_the_childs() {
+    let parent = [targets(&[1, 2]), targets(&[2, 3])];
+
+    assert_eq!(attenuates(&parent, &[targets(&[2])]), Ok(()));
+    assert_eq!(attenuates(&parent, &[targets(&[1]), targets(&[3])]), Ok(()));
+    assert_eq!(attenuates(&parent, &[targets(&[1])]).unwrap_err().len(), 1);
+}
+
+#[test]
+fn a_nonce_is_never_looser() {
+    let nonce = |value: u64| Rule::Nonce(Nonce(U256::from(value)));
+
+    assert!(one(nonce(1), nonce(2)));
+}
+
+#[test]
+fn of_an_unknown_enforcer_only_the_same_terms_are_within() {
+    let opaque = |enforcer: u8, terms: u8| {
+        Rule::Opaque(Opaque {
+            enforcer: Address::repeat_byte(enforcer),
+            terms: Bytes::from(vec![terms]),
+        })
+    };
+
+    assert!(one(opaque(1, 7), opaque(1, 7)));
+    // Another enforcer says nothing of this one, which is inherited.
+    assert!(one(opaque(1, 7), opaque(2, 8)));
+    let looser = refused(&opaque(1, 7), &opaque(1, 8));
+    assert_eq!((looser[0].kind, looser[0].bound), (None, "terms"));
+    assert!(looser[0].to_string().starts_with("unknown enforcer"));
+}
+
+#[test]
+fn a_thousand_caveats_of_one_kind_are_refused_early() {
+    let many = vec![targets(&[1]); MOST_OF_ONE_KIND + 1];
+
+    assert!(attenuates(&many, &many).is_err());
+    let few = vec![targets(&[1]); MOST_OF_ONE_KIND];
+    assert_eq!(attenuates(&few, &few), Ok(()));
+}
