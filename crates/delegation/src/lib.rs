@@ -20,6 +20,9 @@ pub use attestation::GolemAttestation;
 pub use context::{ContextError, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext};
 pub use delegation::{ANY_DELEGATE, Caveat, Delegation, DelegationHash, ROOT_AUTHORITY};
 pub use rule::{Environment, Kind, Opaque, Rule, UnknownKind};
-pub use signing::{SIGNATURE_LEN, SignatureError, SigningDomain};
+pub use signing::{
+    MAX_PASSKEY_BYTES, PasskeyError, PasskeyOwner, PasskeySignature, SIGNATURE_LEN, SignatureError,
+    SigningDomain, WebAuthn,
+};
 pub use spend_window::{SpendRefusal, SpendTerms, SpendWindow};
 pub use terms::TermsError;

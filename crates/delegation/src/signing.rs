@@ -1,3 +1,7 @@
+mod passkey;
+
+pub use passkey::{MAX_PASSKEY_BYTES, PasskeyError, PasskeyOwner, PasskeySignature, WebAuthn};
+
 use crate::Delegation;
 use alloy_primitives::{Address, B256, Keccak256, Signature, U256, keccak256};
 use std::sync::LazyLock;

@@ -17,6 +17,8 @@ mod fuzzing;
 mod json;
 mod life;
 mod permission;
+mod odd;
+mod passkeys;
 mod properties;
 mod rule_properties;
 mod rules;
