@@ -14,6 +14,7 @@ mod rule;
 mod signing;
 mod spend_window;
 pub mod terms;
+mod tree;
 
 pub use attenuation::{EXECUTIONS_IN_A_PERIOD, Looser, MOST_OF_ONE_KIND, attenuates};
 pub use attestation::GolemAttestation;
@@ -26,3 +27,6 @@ pub use signing::{
 };
 pub use spend_window::{SpendRefusal, SpendTerms, SpendWindow};
 pub use terms::TermsError;
+pub use tree::{
+    DelegationTree, MAX_NODES, Node, Signed, SignedError, Signer, Standing, State, TreeError,
+};

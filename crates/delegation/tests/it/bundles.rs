@@ -12,11 +12,11 @@ use golem_delegation::{
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 
-const USDC: Address = Address::repeat_byte(1);
-const WETH: Address = Address::repeat_byte(2);
-const ROUTER: Address = Address::repeat_byte(3);
+pub(crate) const USDC: Address = Address::repeat_byte(1);
+pub(crate) const WETH: Address = Address::repeat_byte(2);
+pub(crate) const ROUTER: Address = Address::repeat_byte(3);
 const KEY: Address = Address::repeat_byte(4);
-const AT: Enforcers = Enforcers {
+pub(crate) const AT: Enforcers = Enforcers {
     golem_charter: Address::repeat_byte(0xc1),
     holdings: Address::repeat_byte(0xc2),
     cadence: Address::repeat_byte(0xc3),
@@ -27,7 +27,7 @@ const AT: Enforcers = Enforcers {
     allowed_calldata: Address::repeat_byte(0xc8),
 };
 
-fn whole() -> GolemCharter {
+pub(crate) fn whole() -> GolemCharter {
     let token = |token, role| ListedToken {
         token,
         role: Some(role),

@@ -24,4 +24,5 @@ mod rule_properties;
 mod rules;
 mod signatures;
 mod spend_window;
+mod tree;
 mod vectors;
