@@ -10,6 +10,7 @@ mod delegation;
 pub mod enforcers;
 mod params;
 pub mod permission;
+pub mod grant;
 mod rule;
 mod signing;
 mod spend_window;

@@ -2,7 +2,8 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, bytes};
 use golem_delegation::{
-    Caveat, Delegation, DelegationHash, PermissionContext, ROOT_AUTHORITY, SigningDomain,
+    Caveat, Delegation, DelegationHash, Environment, Kind, PermissionContext, ROOT_AUTHORITY,
+    SigningDomain,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use std::{fs, path::PathBuf};
@@ -140,6 +141,13 @@ pub(crate) fn encode(links: &[Delegation]) -> Vec<u8> {
     }
     bytes.extend(tails.concat());
     bytes
+}
+
+/// An enforcer of every kind, each at an address of its own.
+pub(crate) fn environment() -> Environment {
+    Kind::ALL.iter().enumerate().fold(Environment::default(), |all, (index, kind)| {
+        all.with(*kind, Address::left_padding_from(&(0xe000 + index).to_be_bytes()))
+    })
 }
 
 /// A number as the ABI writes it.

@@ -14,6 +14,7 @@ mod context;
 mod fixtures;
 mod fuzz_bodies;
 mod fuzzing;
+mod grant;
 mod json;
 mod life;
 mod permission;

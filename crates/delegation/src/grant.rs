@@ -1,0 +1,784 @@
+//! The next grant of a Golem, and what a Golem hands on to others.
+//!
+//! ```text
+//! owner ── root, epoch n ──── feed / rotate / regrant ───► root, epoch n + 1: unsigned, for the owner
+//!              │
+//!              └── Parent ── replicant / to_golem / for_phase / council ───► child: unsigned, for the agent's key
+//! ```
+//!
+//! Nothing here signs, and nothing is sent. What the chain would refuse is refused here with its reason; what the chain
+//! knows alone (the registry's word, what was spent) is not asked.
+
+use crate::{
+    ANY_DELEGATE, Caveat, ContextError, Delegation, Environment, Kind, PermissionContext, Rule,
+    TermsError,
+    bundles::{Bundle, BundleError, Enforcers, Law, Spend},
+    terms::{
+        AllowedMethods, AllowedTargets, GolemCharter, LimitedCalls, MortalityTimeWindow, Redeemer,
+        Role, Threshold, Timestamp,
+    },
+};
+use alloy_primitives::{Address, B256, Bytes, Selector, U256};
+use std::{fmt, num::NonZeroU64};
+
+/// Longest bucket that a spend window counts, in minutes.
+const MAX_BUCKET_MINUTES: u16 = 0x3fff;
+
+/// Why there is no such grant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GrantError {
+    /// Not one that starts at its delegator.
+    #[error("the grant is not a root delegation")]
+    NotRoot,
+    /// Without a charter a grant has no epoch, and no newer grant ends it (SPEC D4).
+    #[error("the grant has {found} charters, and needs one")]
+    Charters {
+        /// How many there are.
+        found: usize,
+    },
+    /// Terms that their contract would refuse.
+    #[error(transparent)]
+    Terms(#[from] TermsError),
+    /// Bundles that contradict each other.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// Links that no manager takes.
+    #[error(transparent)]
+    Context(#[from] ContextError),
+    /// Nothing is known of where an enforcer stands.
+    #[error("no {kind} enforcer is known")]
+    NoEnforcer {
+        /// Which.
+        kind: Kind,
+    },
+    /// There is no number after it.
+    #[error("epoch {epoch} is the last one")]
+    LastEpoch {
+        /// The grant's.
+        epoch: u16,
+    },
+    /// There is no salt above it.
+    #[error("the grant's salt is the highest there is")]
+    LastSalt,
+    /// A new grant that would not end the old one.
+    #[error("epoch {epoch} is not above {highest}")]
+    StaleEpoch {
+        /// What was given.
+        epoch: u16,
+        /// The old grant's.
+        highest: u16,
+    },
+    /// The owner has revoked everything since.
+    #[error("generation {generation} is below {known}")]
+    StaleGeneration {
+        /// What was given.
+        generation: u32,
+        /// The old grant's.
+        known: u32,
+    },
+    /// Another Golem, owner, registry or account.
+    #[error("the new grant is about another {what}")]
+    Other {
+        /// What differs.
+        what: &'static str,
+    },
+    /// A feed that does not extend.
+    #[error("the grant already lasts until {end}, and {until} is not later")]
+    NotExtended {
+        /// Its last second.
+        end: u64,
+        /// What was asked for.
+        until: u64,
+    },
+    /// Another caveat ends the grant before its charter does, so the charter's end does not matter.
+    #[error("the {kind} caveat ends the grant at {end}, before its charter does")]
+    EndsEarlier {
+        /// Which caveat.
+        kind: Kind,
+        /// Its last second.
+        end: u128,
+    },
+    /// An address that cannot be an agent's key here.
+    #[error("{key} cannot be the agent's key: {why}")]
+    Key {
+        /// Which.
+        key: Address,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A rule that nothing could pass.
+    #[error("{what}: none, and so nothing could be done")]
+    Nothing {
+        /// Of what.
+        what: &'static str,
+    },
+    /// A bucket that no spend window has.
+    #[error("a bucket of {minutes} minutes, of which {MAX_BUCKET_MINUTES} is the most")]
+    Bucket {
+        /// Its length.
+        minutes: u16,
+    },
+    /// A charter above lets nobody redeem but its own key.
+    #[error("the charter of link {link} lets {agent_key} redeem, and no children")]
+    NoReplicants {
+        /// Index from the leaf.
+        link: usize,
+        /// Who redeems.
+        agent_key: Address,
+    },
+    /// A caveat above lists those who redeem.
+    #[error("link {link} does not list {key} among those who redeem")]
+    NotListed {
+        /// Index from the leaf.
+        link: usize,
+        /// Who is not there.
+        key: Address,
+    },
+    /// A child that would live longer than its parent.
+    #[error("a child until {until} would outlive link {link}, which ends at {end}")]
+    Outlives {
+        /// Index from the leaf.
+        link: usize,
+        /// The link's last second.
+        end: u128,
+        /// The child's.
+        until: u64,
+    },
+    /// A child with more to spend than its parent ever has, in micro-dollars.
+    #[error("a child's {asked} are more than the {most} of link {link}")]
+    Budget {
+        /// Index from the leaf.
+        link: usize,
+        /// The link's.
+        most: u64,
+        /// The child's.
+        asked: u64,
+    },
+}
+
+/// A root delegation with a charter: what an owner gave one Golem.
+///
+/// ```
+/// use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY, grant::Grant};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: false, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 2_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// let enforcer = Address::repeat_byte(0xc1);
+/// let environment = Environment::default().with(Kind::GolemCharter, enforcer);
+/// let signed = Delegation {
+///     delegate: key,
+///     delegator: account,
+///     authority: ROOT_AUTHORITY,
+///     caveats: vec![Caveat::new(enforcer, charter.encode()?)],
+///     salt: U256::ZERO,
+///     signature: Bytes::from(vec![1; 65]),
+/// };
+///
+/// // Same key, more time: one signature, and the old grant dies with the first redemption of the new one.
+/// let fed = Grant::read(&signed, &environment)?.feed(3_000)?;
+/// assert_eq!((fed.charter.epoch, fed.charter.window.end()), (2, 3_000));
+/// assert!(fed.delegation.signature.is_empty());
+/// assert!(fed.supersedes.ends(&signed, &environment)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant<'a> {
+    delegation: &'a Delegation,
+    environment: &'a Environment,
+    rules: Vec<Rule>,
+    charter: GolemCharter,
+}
+
+/// A grant that takes an older one's place, for the owner to sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// Nobody has signed it.
+    pub delegation: Delegation,
+    /// Its charter.
+    pub charter: GolemCharter,
+    /// What dies when it is first redeemed.
+    pub supersedes: Supersession,
+}
+
+/// Which grants a new one ends (SPEC D4): those of the same Golem and account with a lower epoch. Nothing ends before
+/// the first redemption; what was spent is carried over (SPEC D17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Supersession {
+    /// The account that grants.
+    pub delegator: Address,
+    /// The Golem.
+    pub golem_id: B256,
+    /// Of the new grant.
+    pub epoch: u16,
+}
+
+impl Supersession {
+    /// Whether `older` is among them. One without a charter never is.
+    pub fn ends(&self, older: &Delegation, environment: &Environment) -> Result<bool, TermsError> {
+        let rules = rules(older, environment)?;
+        let ended = |charter: &&GolemCharter| {
+            charter.golem_id == self.golem_id && charter.epoch < self.epoch
+        };
+        Ok(older.delegator == self.delegator && charters(&rules).iter().any(ended))
+    }
+}
+
+impl fmt::Display for Supersession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { delegator, golem_id, epoch } = self;
+        write!(
+            f,
+            "the first redemption of this grant ends every grant of {delegator} to Golem {golem_id} with an epoch \
+             below {epoch}; until then the older ones work, and what they spent counts"
+        )
+    }
+}
+
+impl<'a> Grant<'a> {
+    /// Reads a root delegation, and refuses one that its own charter would never let anybody redeem.
+    pub fn read(
+        delegation: &'a Delegation,
+        environment: &'a Environment,
+    ) -> Result<Self, GrantError> {
+        if !delegation.is_root() {
+            return Err(GrantError::NotRoot);
+        }
+        let rules = rules(delegation, environment)?;
+        let charter = only_charter(&rules)?;
+        if charter.account != delegation.delegator {
+            return Err(GrantError::Other { what: "account" });
+        }
+        check(delegation.delegate, &charter)?;
+        Ok(Self { delegation, environment, rules, charter })
+    }
+
+    /// What the owner signed.
+    #[must_use]
+    pub const fn charter(&self) -> &GolemCharter {
+        &self.charter
+    }
+
+    /// The same charter with the next number: what a new grant starts from.
+    pub fn next_charter(&self) -> Result<GolemCharter, GrantError> {
+        let epoch = self.charter.epoch;
+        let epoch = epoch.checked_add(1).ok_or(GrantError::LastEpoch { epoch })?;
+        Ok(GolemCharter { epoch, ..self.charter.clone() })
+    }
+
+    /// More time for the same key (SPEC G8): everything else stays, and what ended with the charter ends with it again.
+    pub fn feed(&self, until: u64) -> Result<Renewal, GrantError> {
+        let (start, end) = (self.charter.window.start(), self.charter.window.end());
+        if until <= end {
+            return Err(GrantError::NotExtended { end, until });
+        }
+        let mut next = self.next_charter()?;
+        next.window = MortalityTimeWindow::new(start, until)?;
+        let rules = self.rules.iter().map(|rule| extended(rule.clone(), end, until));
+        let rules = rules.collect::<Result<Vec<_>, _>>()?;
+        self.renewed(self.delegation.delegate, next, rules)
+    }
+
+    /// The same for another key (SPEC D11). The old one works until the new one first redeems.
+    pub fn rotate(&self, key: Address) -> Result<Renewal, GrantError> {
+        let old = self.charter.agent_key;
+        if key == old {
+            return Err(GrantError::Key { key, why: "it is the old one" });
+        }
+        if self.delegation.delegate != old {
+            let why = "the grant is not to its charter's key";
+            return Err(GrantError::Key { key: self.delegation.delegate, why });
+        }
+        let mut next = self.next_charter()?;
+        next.agent_key = key;
+        for listed in &mut next.listing.targets {
+            if listed.role == Role::AgentKey && listed.target == old {
+                listed.target = key;
+            }
+        }
+        let rules = self.rules.iter().map(|rule| match rule.clone() {
+            Rule::Redeemer(Redeemer(mut keys)) => {
+                keys.iter_mut().filter(|listed| **listed == old).for_each(|listed| *listed = key);
+                Rule::Redeemer(Redeemer(keys))
+            }
+            other => other,
+        });
+        self.renewed(key, next, rules.collect())
+    }
+
+    /// Other limits for the same Golem: `caveats` in place of all there were.
+    pub fn regrant(&self, delegate: Address, caveats: Vec<Caveat>) -> Result<Renewal, GrantError> {
+        let salt = self.next_salt()?;
+        let signature = Bytes::new();
+        let delegation =
+            Delegation { delegate, caveats, salt, signature, ..self.delegation.clone() };
+        let charter = Grant::read(&delegation, self.environment)?.charter;
+        let old = &self.charter;
+        for (same, what) in [
+            (charter.golem_id == old.golem_id, "Golem"),
+            (charter.owner == old.owner, "owner"),
+            (charter.registry == old.registry, "registry"),
+        ] {
+            if !same {
+                return Err(GrantError::Other { what });
+            }
+        }
+        if charter.epoch <= old.epoch {
+            let (epoch, highest) = (charter.epoch, old.epoch);
+            return Err(GrantError::StaleEpoch { epoch, highest });
+        }
+        if charter.generation < old.generation {
+            let (generation, known) = (charter.generation, old.generation);
+            return Err(GrantError::StaleGeneration { generation, known });
+        }
+        let supersedes = Supersession {
+            delegator: delegation.delegator,
+            golem_id: charter.golem_id,
+            epoch: charter.epoch,
+        };
+        Ok(Renewal { delegation, charter, supersedes })
+    }
+
+    fn next_salt(&self) -> Result<U256, GrantError> {
+        self.delegation.salt.checked_add(U256::from(1)).ok_or(GrantError::LastSalt)
+    }
+
+    /// The rules under the next charter, in their order.
+    fn renewed(
+        &self,
+        delegate: Address,
+        next: GolemCharter,
+        rules: Vec<Rule>,
+    ) -> Result<Renewal, GrantError> {
+        let caveats = rules.into_iter().map(|rule| {
+            let rule = match rule {
+                Rule::GolemCharter(_) => Rule::GolemCharter(Box::new(next.clone())),
+                Rule::Holdings(mut rule) if rule.golem_id == next.golem_id => {
+                    rule.epoch = next.epoch;
+                    Rule::Holdings(rule)
+                }
+                Rule::DailySpendLimit(mut rule) if rule.golem_id == next.golem_id => {
+                    rule.epoch = next.epoch;
+                    Rule::DailySpendLimit(rule)
+                }
+                other => other,
+            };
+            caveat(self.environment, &rule)
+        });
+        self.regrant(delegate, caveats.collect::<Result<_, _>>()?)
+    }
+}
+
+/// The last second that a rule lets anything happen, if it knows one.
+fn last_second(rule: &Rule) -> Option<(Kind, u128)> {
+    Some(match rule {
+        Rule::GolemCharter(charter) => (Kind::GolemCharter, charter.window.end().into()),
+        Rule::MortalityTimeWindow(window) => (Kind::MortalityTimeWindow, window.end().into()),
+        Rule::ReplicantBudget(budget) => (Kind::ReplicantBudget, budget.not_after.into()),
+        // The stock enforcer's end is the first second that is too late; zero is none.
+        Rule::Timestamp(stock) => (Kind::Timestamp, stock.before.checked_sub(1)?),
+        _ => return None,
+    })
+}
+
+/// A rule that ended with the charter, ending later.
+fn extended(rule: Rule, end: u64, until: u64) -> Result<Rule, GrantError> {
+    if let Some((kind, last)) = last_second(&rule).filter(|(_, last)| *last < u128::from(end)) {
+        return Err(GrantError::EndsEarlier { kind, end: last });
+    }
+    Ok(match rule {
+        Rule::MortalityTimeWindow(window) => {
+            let until = window.end().max(until);
+            Rule::MortalityTimeWindow(MortalityTimeWindow::new(window.start(), until)?)
+        }
+        Rule::Timestamp(stock) if stock.before != 0 => Rule::Timestamp(Timestamp {
+            before: stock.before.max(u128::from(until).saturating_add(1)),
+            ..stock
+        }),
+        Rule::ReplicantBudget(mut budget) => {
+            budget.not_after = budget.not_after.max(until);
+            Rule::ReplicantBudget(budget)
+        }
+        other => other,
+    })
+}
+
+/// Phases of a Golem's life, as the registry numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Everything, and children.
+    Thriving,
+    /// Everything but children.
+    Stable,
+    /// Positions are closed, vaults are left.
+    Conservation,
+    /// And what is left goes home.
+    Declining,
+    /// The last acts.
+    Terminal,
+}
+
+impl Phase {
+    /// Every phase, in the order of life.
+    pub const ALL: [Self; 5] =
+        [Self::Thriving, Self::Stable, Self::Conservation, Self::Declining, Self::Terminal];
+
+    /// What the link for it alone is made of.
+    #[must_use]
+    pub fn bundles(self) -> Vec<Bundle> {
+        match self {
+            Self::Thriving => vec![
+                Bundle::FullTrading,
+                Bundle::MaxPosition { thriving: 3_000, stable: 0 },
+                Bundle::ReplicantSpawning,
+            ],
+            Self::Stable => vec![
+                Bundle::FullTrading,
+                Bundle::MaxPosition { thriving: 0, stable: 2_000 },
+                Bundle::NoReplicantSpawning,
+            ],
+            Self::Conservation => {
+                vec![Bundle::CloseOnly, Bundle::NoNewPositions, Bundle::WithdrawAllowed]
+            }
+            Self::Declining => vec![Bundle::UnwindOnly, Bundle::SweepToOwner],
+            Self::Terminal => vec![Bundle::SettlementOnly, Bundle::DeathProtocol],
+        }
+    }
+}
+
+/// A child agent: a key of its own, a sum for its whole life, and that life's length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replicant {
+    /// Its key, which redeems.
+    pub key: Address,
+    /// Its name under its parent: what it spends is counted by this, so a second one of the name shares the sum.
+    pub id: B256,
+    /// Micro-dollars.
+    pub budget: u64,
+    /// First second.
+    pub born: u64,
+    /// Seconds from then on.
+    pub lifespan: u64,
+    /// Where it acts; empty for wherever its parent may.
+    pub targets: Vec<Address>,
+    /// What it calls; empty for whatever its parent may.
+    pub methods: Vec<Selector>,
+    /// How often it acts, if that is bounded.
+    pub calls: Option<NonZeroU64>,
+}
+
+/// Members of whom so many agree to each call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Council {
+    /// Who, in any order. Each of them may redeem.
+    pub seats: Vec<Address>,
+    /// How many.
+    pub needed: u8,
+    /// Most that one call spends, in micro-dollars.
+    pub most: u64,
+    /// Where they act; empty for wherever the parent may.
+    pub targets: Vec<Address>,
+}
+
+/// Whoever holds the leaf of a chain, about to hand it on (SPEC G9).
+///
+/// ```
+/// use golem_delegation::{Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+/// use golem_delegation::grant::{GrantError, Parent, Replicant};
+/// # use golem_delegation::{Caveat, terms::{Classes, GolemCharter, Listing, MortalityTimeWindow}};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+/// #     all.with(*kind, Address::repeat_byte(byte))
+/// # });
+/// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+/// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+/// let chain = PermissionContext::new(vec![root.clone()])?;
+/// let parent = Parent::read(&chain, &environment)?;
+/// let tester = Replicant {
+///     key: Address::repeat_byte(3),
+///     id: B256::repeat_byte(3),
+///     budget: 50_000_000,
+///     born: 10_000,
+///     lifespan: 86_400,
+///     targets: vec![],
+///     methods: vec![],
+///     calls: None,
+/// };
+/// let child = parent.replicant(&tester, U256::ZERO)?;
+/// assert_eq!((child.delegator, child.authority), (root.delegate, root.hash().0));
+///
+/// // It does not outlive its parent.
+/// let late = Replicant { born: 150_000, ..tester };
+/// assert!(matches!(parent.replicant(&late, U256::ZERO), Err(GrantError::Outlives { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Parent<'a> {
+    chain: &'a PermissionContext,
+    environment: &'a Environment,
+    /// Of each link, leaf first.
+    rules: Vec<Vec<Rule>>,
+    charter: GolemCharter,
+}
+
+impl<'a> Parent<'a> {
+    /// Reads a chain, leaf first. The charter nearest to the leaf is what a child's is made from.
+    pub fn read(
+        chain: &'a PermissionContext,
+        environment: &'a Environment,
+    ) -> Result<Self, GrantError> {
+        let rules = chain.links().iter().map(|link| rules(link, environment));
+        let rules = rules.collect::<Result<Vec<_>, _>>()?;
+        let nearest = rules.iter().find(|rules| !charters(rules).is_empty());
+        let charter = only_charter(nearest.map_or(&[], Vec::as_slice))?;
+        Ok(Self { chain, environment, rules, charter })
+    }
+
+    /// A Replicant: its budget, its life, and no children of its own.
+    pub fn replicant(&self, child: &Replicant, salt: U256) -> Result<Delegation, GrantError> {
+        if child.budget == 0 {
+            return Err(GrantError::Nothing { what: "budget" });
+        }
+        for (link, rules) in self.rules.iter().enumerate() {
+            for rule in rules {
+                if let Rule::ReplicantBudget(above) = rule
+                    && above.budget < child.budget
+                {
+                    let (most, asked) = (above.budget, child.budget);
+                    return Err(GrantError::Budget { link, most, asked });
+                }
+            }
+        }
+        let bundles = [Bundle::MaxSpend(Spend::Total(child.budget)), Bundle::NoSubDelegation];
+        let life = life(child.born, child.lifespan)?;
+        let mut beside = bounded_to(&child.targets);
+        if !child.methods.is_empty() {
+            beside.push(Rule::AllowedMethods(AllowedMethods(child.methods.clone())));
+        }
+        if let Some(calls) = child.calls {
+            beside.push(Rule::LimitedCalls(LimitedCalls(U256::from(calls.get()))));
+        }
+        self.child(child.key, life, &bundles, (child.id, beside), salt)
+    }
+
+    /// Another Golem, which gets what the bundles leave of this one's law, and hands nothing on.
+    pub fn to_golem(
+        &self,
+        key: Address,
+        born: u64,
+        lifespan: u64,
+        bundles: &[Bundle],
+        salt: U256,
+    ) -> Result<Delegation, GrantError> {
+        let life = life(born, lifespan)?;
+        let bundles = [bundles, &[Bundle::NoSubDelegation]].concat();
+        self.child(key, life, &bundles, (key.into_word(), vec![]), salt)
+    }
+
+    /// The link for one phase of life. The charter asks the registry which phase it is; the bundles take from it what no
+    /// such phase has.
+    pub fn for_phase(
+        &self,
+        key: Address,
+        phase: Phase,
+        born: u64,
+        salt: U256,
+    ) -> Result<Delegation, GrantError> {
+        let life = MortalityTimeWindow::new(born, self.charter.window.end())?;
+        self.child(key, life, &phase.bundles(), (key.into_word(), vec![]), salt)
+    }
+
+    /// A council: any of its members redeems what enough of them agreed to.
+    pub fn council(
+        &self,
+        council: &Council,
+        born: u64,
+        salt: U256,
+    ) -> Result<Delegation, GrantError> {
+        let threshold = Threshold::new(council.needed, council.seats.clone())?;
+        for seat in threshold.signers() {
+            self.admit(*seat)?;
+        }
+        let mut beside = bounded_to(&council.targets);
+        beside.push(Rule::Redeemer(Redeemer(threshold.signers().to_vec())));
+        let Some(first) = threshold.signers().first().copied() else {
+            return Err(GrantError::Nothing { what: "seats" });
+        };
+        beside.push(Rule::Threshold(threshold));
+        let life = MortalityTimeWindow::new(born, self.charter.window.end())?;
+        let bundles = [Bundle::MaxValue(council.most)];
+        let link = self.child(first, life, &bundles, (first.into_word(), beside), salt)?;
+        Ok(Delegation { delegate: ANY_DELEGATE, ..link })
+    }
+
+    /// Whether everything above lets `key` redeem.
+    fn admit(&self, key: Address) -> Result<(), GrantError> {
+        check_key(key)?;
+        for (link, rules) in self.rules.iter().enumerate() {
+            for rule in rules {
+                match rule {
+                    Rule::GolemCharter(charter)
+                        if !charter.replicants && charter.agent_key != key =>
+                    {
+                        let agent_key = charter.agent_key;
+                        return Err(GrantError::NoReplicants { link, agent_key });
+                    }
+                    Rule::Redeemer(Redeemer(listed)) if !listed.contains(&key) => {
+                        return Err(GrantError::NotListed { link, key });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn outlive(&self, until: u64) -> Result<(), GrantError> {
+        for (link, rules) in self.rules.iter().enumerate() {
+            let ends = rules.iter().filter_map(last_second).map(|(_, end)| end);
+            if let Some(end) = ends.min().filter(|end| u128::from(until) > *end) {
+                return Err(GrantError::Outlives { link, end, until });
+            }
+        }
+        Ok(())
+    }
+
+    fn child(
+        &self,
+        key: Address,
+        life: MortalityTimeWindow,
+        bundles: &[Bundle],
+        (name, beside): (B256, Vec<Rule>),
+        salt: U256,
+    ) -> Result<Delegation, GrantError> {
+        self.admit(key)?;
+        let leaf = self.chain.leaf();
+        if key == leaf.delegate {
+            return Err(GrantError::Key { key, why: "it is the parent's own" });
+        }
+        self.outlive(life.end())?;
+        let charter = GolemCharter { agent_key: key, ..self.charter.clone() };
+        let law = Law::new(charter).of_child(name).under(&[Bundle::TimeWindow(life)])?;
+        let law = law.under(bundles)?;
+        check(key, &law.charter())?;
+        let mut caveats = law.caveats(&enforcers(self.environment)?)?;
+        for rule in &beside {
+            caveats.push(caveat(self.environment, rule)?);
+        }
+        let link = Delegation {
+            delegate: key,
+            delegator: leaf.delegate,
+            authority: leaf.hash().0,
+            caveats,
+            salt,
+            signature: Bytes::new(),
+        };
+        // Nobody redeems a chain that is too long.
+        PermissionContext::new([std::slice::from_ref(&link), self.chain.links()].concat())?;
+        Ok(link)
+    }
+}
+
+/// From `born` for so many seconds.
+fn life(born: u64, lifespan: u64) -> Result<MortalityTimeWindow, GrantError> {
+    Ok(MortalityTimeWindow::new(born, born.saturating_add(lifespan))?)
+}
+
+fn bounded_to(targets: &[Address]) -> Vec<Rule> {
+    match targets {
+        [] => vec![],
+        _ => vec![Rule::AllowedTargets(AllowedTargets(targets.to_vec()))],
+    }
+}
+
+fn rules(delegation: &Delegation, environment: &Environment) -> Result<Vec<Rule>, TermsError> {
+    delegation.caveats.iter().map(|caveat| environment.read(caveat)).collect()
+}
+
+fn charters(rules: &[Rule]) -> Vec<&GolemCharter> {
+    let charter = |rule| match rule {
+        &Rule::GolemCharter(ref charter) => Some(&**charter),
+        _ => None,
+    };
+    rules.iter().filter_map(charter).collect()
+}
+
+fn only_charter(rules: &[Rule]) -> Result<GolemCharter, GrantError> {
+    match charters(rules).as_slice() {
+        [only] => Ok((*only).clone()),
+        other => Err(GrantError::Charters { found: other.len() }),
+    }
+}
+
+fn caveat(environment: &Environment, rule: &Rule) -> Result<Caveat, GrantError> {
+    match (environment.caveat(rule)?, rule.kind()) {
+        (Some(caveat), _) => Ok(caveat),
+        (None, Some(kind)) => Err(GrantError::NoEnforcer { kind }),
+        // An opaque rule brings its enforcer with it.
+        (None, None) => Err(GrantError::Nothing { what: "enforcer" }),
+    }
+}
+
+fn enforcers(environment: &Environment) -> Result<Enforcers, GrantError> {
+    let at = |kind| environment.enforcer(kind).ok_or(GrantError::NoEnforcer { kind });
+    Ok(Enforcers {
+        golem_charter: at(Kind::GolemCharter)?,
+        holdings: at(Kind::Holdings)?,
+        cadence: at(Kind::Cadence)?,
+        replicant_budget: at(Kind::ReplicantBudget)?,
+        redeemer: at(Kind::Redeemer)?,
+        allowed_targets: at(Kind::AllowedTargets)?,
+        allowed_methods: at(Kind::AllowedMethods)?,
+        allowed_calldata: at(Kind::AllowedCalldata)?,
+    })
+}
+
+/// What a charter's own contract would refuse at every redemption.
+fn check(delegate: Address, charter: &GolemCharter) -> Result<(), GrantError> {
+    check_key(charter.agent_key)?;
+    if charter.agent_key == charter.account {
+        return Err(GrantError::Key { key: charter.agent_key, why: "it is the account itself" });
+    }
+    if delegate != charter.agent_key && delegate != ANY_DELEGATE && !charter.replicants {
+        let why = "the charter lets another one redeem, and no children";
+        return Err(GrantError::Key { key: delegate, why });
+    }
+    if charter.spend_cap == 0 {
+        return Err(GrantError::Nothing { what: "spend cap" });
+    }
+    if charter.bucket_minutes == 0 {
+        return Err(GrantError::Nothing { what: "minutes of a bucket" });
+    }
+    if charter.bucket_minutes > MAX_BUCKET_MINUTES {
+        return Err(GrantError::Bucket { minutes: charter.bucket_minutes });
+    }
+    Ok(())
+}
+
+fn check_key(key: Address) -> Result<(), GrantError> {
+    let why = match key {
+        Address::ZERO => "nobody has it",
+        ANY_DELEGATE => "it stands for anybody",
+        _ => return Ok(()),
+    };
+    Err(GrantError::Key { key, why })
+}
