@@ -8,6 +8,8 @@ pub mod bundles;
 mod context;
 mod delegation;
 pub mod enforcers;
+mod explain;
+pub mod grant;
 mod params;
 pub mod permission;
 pub mod grant;
@@ -21,6 +23,7 @@ pub use attenuation::{EXECUTIONS_IN_A_PERIOD, Looser, MOST_OF_ONE_KIND, attenuat
 pub use attestation::GolemAttestation;
 pub use context::{ContextError, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext};
 pub use delegation::{ANY_DELEGATE, Caveat, Delegation, DelegationHash, ROOT_AUTHORITY};
+pub use explain::{Clause, Explanation, Gap};
 pub use rule::{Environment, Kind, Opaque, Rule, UnknownKind};
 pub use signing::{
     MAX_PASSKEY_BYTES, PasskeyError, PasskeyOwner, PasskeySignature, SIGNATURE_LEN, SignatureError,

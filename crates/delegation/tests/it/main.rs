@@ -11,6 +11,7 @@ mod attenuation;
 mod bundles;
 mod charter;
 mod context;
+mod explain;
 mod fixtures;
 mod fuzz_bodies;
 mod fuzzing;

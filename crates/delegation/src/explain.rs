@@ -1,0 +1,726 @@
+//! What a delegation says, in words that its owner understands.
+
+use crate::{
+    ANY_DELEGATE, Caveat, Delegation, Environment, Kind, Rule, TermsError,
+    terms::{
+        ApprovalRevocation, ChangeType, Class, Classes, Execution, GolemCharter, Holdings, Listing,
+        MoodBounds, Role,
+    },
+};
+use alloy_primitives::{Address, Selector, U256};
+use std::fmt;
+
+/// Longest list that is shown in full.
+const SHOWN: usize = 8;
+
+const SECONDS_OF_DAY: u64 = 86_400;
+/// The last second of the year 9999: later than any grant that means its end.
+const LAST_DATE: u64 = 253_402_300_799;
+
+/// A delegation in words: who may act for whom, what each caveat says, and what nobody said.
+///
+/// ```
+/// use golem_delegation::{Caveat, Delegation, Environment, Explanation, Gap, Kind, ROOT_AUTHORITY};
+/// use golem_delegation::terms::LimitedCalls;
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// let enforcer = Address::repeat_byte(0xee);
+/// let environment = Environment::default().with(Kind::LimitedCalls, enforcer);
+/// let grant = Delegation {
+///     delegate: Address::repeat_byte(1),
+///     delegator: Address::repeat_byte(2),
+///     authority: ROOT_AUTHORITY,
+///     caveats: vec![Caveat::new(enforcer, LimitedCalls(U256::from(3)).encode())],
+///     salt: U256::ZERO,
+///     signature: Bytes::new(),
+/// };
+/// let words = Explanation::of(&grant, &environment);
+/// assert_eq!(words.clauses[0].sentence, "It can be used 3 times at most.");
+/// assert!(words.gaps.contains(&Gap::NoExpiry));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// Who may act for whom.
+    pub parties: String,
+    /// One for each caveat, in their order.
+    pub clauses: Vec<Clause>,
+    /// What an owner should know is not there.
+    pub gaps: Vec<Gap>,
+}
+
+/// What one caveat says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clause {
+    /// Its enforcer.
+    pub enforcer: Address,
+    /// What stands there, where that is known.
+    pub kind: Option<Kind>,
+    /// In words.
+    pub sentence: String,
+}
+
+/// Something that a careful owner would have said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Gap {
+    /// Everything the delegator can do is lent.
+    NoCaveats,
+    /// Whoever learns of it may use it.
+    AnyDelegate,
+    /// It names nobody.
+    Nobody,
+    /// It never ends by itself.
+    NoExpiry,
+    /// Nothing bounds what is spent in its life.
+    NoSpendBound,
+    /// Nobody signed it.
+    NotSigned,
+    /// Of so many caveats nobody knows what they allow.
+    Unknown(usize),
+    /// A caveat that its contract refuses: nothing can ever be done.
+    Malformed {
+        /// Which, from zero.
+        caveat: usize,
+        /// What is wrong with it.
+        error: TermsError,
+    },
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCaveats => f.write_str("no caveats: everything the account can do is lent"),
+            Self::AnyDelegate => f.write_str("any delegate: whoever learns of it may use it"),
+            Self::Nobody => f.write_str("no delegate: nobody can ever use it"),
+            Self::NoExpiry => f.write_str("no expiry: it never ends by itself"),
+            Self::NoSpendBound => {
+                f.write_str("no spend bound: nothing limits what it spends in all")
+            }
+            Self::NotSigned => f.write_str("no signature: it is worth nothing yet"),
+            Self::Unknown(1) => {
+                f.write_str("one unknown enforcer: nothing is known of what it allows")
+            }
+            Self::Unknown(count) => {
+                write!(f, "{count} unknown enforcers: nothing is known of what they allow")
+            }
+            Self::Malformed { caveat, error } => {
+                write!(
+                    f,
+                    "caveat {} cannot be used, and so nothing can be done: {error}",
+                    caveat + 1
+                )
+            }
+        }
+    }
+}
+
+impl Explanation {
+    /// Reads every caveat by what is known of its enforcer.
+    #[must_use]
+    pub fn of(delegation: &Delegation, environment: &Environment) -> Self {
+        let read: Vec<_> = delegation.caveats.iter().map(|one| environment.read(one)).collect();
+        let clauses = delegation.caveats.iter().zip(&read).map(|(caveat, rule)| Clause {
+            enforcer: caveat.enforcer,
+            kind: environment.kind(caveat.enforcer),
+            sentence: match rule {
+                Ok(rule) => rule.explain(),
+                Err(error) => {
+                    format!("Its enforcer refuses it, and so nothing can be done: {error}.")
+                }
+            },
+        });
+        Self {
+            parties: parties(delegation),
+            clauses: clauses.collect(),
+            gaps: gaps(delegation, &read),
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.parties)?;
+        for (index, clause) in (1..).zip(&self.clauses) {
+            writeln!(f, "  {index}. {}", clause.sentence)?;
+        }
+        for gap in &self.gaps {
+            writeln!(f, "  ! {gap}")?;
+        }
+        Ok(())
+    }
+}
+
+fn parties(delegation: &Delegation) -> String {
+    let who = match delegation.delegate {
+        ANY_DELEGATE => "Anyone".to_owned(),
+        Address::ZERO => "Nobody".to_owned(),
+        delegate => delegate.to_string(),
+    };
+    let whom = delegation.delegator;
+    if delegation.is_root() {
+        format!("{who} may act for {whom}.")
+    } else {
+        format!("{who} may use what {whom} was lent by {}.", delegation.authority)
+    }
+}
+
+fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> {
+    let rules: Vec<&Rule> = read.iter().flatten().collect();
+    let unknown = rules.iter().filter(|rule| matches!(rule, Rule::Opaque(_))).count();
+    let named = rules.iter().any(|rule| matches!(rule, Rule::Redeemer(_)));
+    let found = [
+        (delegation.caveats.is_empty(), Gap::NoCaveats),
+        (delegation.delegate == ANY_DELEGATE && !named, Gap::AnyDelegate),
+        (delegation.delegate.is_zero(), Gap::Nobody),
+        (!rules.iter().any(|rule| rule.ends()), Gap::NoExpiry),
+        (!rules.iter().any(|rule| rule.bounds_spending()), Gap::NoSpendBound),
+        (delegation.signature.is_empty(), Gap::NotSigned),
+        (unknown > 0, Gap::Unknown(unknown)),
+    ];
+    let malformed = read.iter().enumerate().filter_map(|(caveat, rule)| {
+        let error = rule.as_ref().err()?.clone();
+        Some(Gap::Malformed { caveat, error })
+    });
+    found.into_iter().filter_map(|(is, gap)| is.then_some(gap)).chain(malformed).collect()
+}
+
+impl Rule {
+    /// Whether the rule itself comes to an end.
+    const fn ends(&self) -> bool {
+        match self {
+            Self::GolemCharter(_) | Self::MortalityTimeWindow(_) | Self::ReplicantBudget(_) => true,
+            Self::Timestamp(stock) => stock.before != 0,
+            Self::BlockNumber(stock) => stock.before != 0,
+            _ => false,
+        }
+    }
+
+    /// Whether all that is ever spent under it, or in any period, has a bound.
+    const fn bounds_spending(&self) -> bool {
+        matches!(
+            self,
+            Self::GolemCharter(_)
+                | Self::DailySpendLimit(_)
+                | Self::ReplicantBudget(_)
+                | Self::ApprovalRevocation(_)
+                | Self::Erc20PeriodTransfer(_)
+                | Self::Erc20Streaming(_)
+                | Self::Erc20TransferAmount(_)
+                | Self::Erc721Transfer(_)
+                | Self::MultiTokenPeriod(_)
+                | Self::NativeTokenPeriodTransfer(_)
+                | Self::NativeTokenStreaming(_)
+                | Self::NativeTokenTransferAmount(_)
+                | Self::SpecificActionErc20TransferBatch(_)
+        )
+    }
+
+    /// One sentence for whoever signs it. Amounts are integers of the unit that is named; times are UTC.
+    ///
+    /// ```
+    /// use golem_delegation::{Rule, terms::{MortalityTimeWindow, ValueLte}};
+    /// # use alloy_primitives::U256;
+    /// let window = Rule::MortalityTimeWindow(MortalityTimeWindow::new(0, 1_800_000_000)?);
+    /// assert_eq!(
+    ///     window.explain(),
+    ///     "It works from 1970-01-01 00:00:00 UTC until 2027-01-15 08:00:00 UTC, both included."
+    /// );
+    /// let value = Rule::ValueLte(ValueLte(U256::ZERO));
+    /// assert_eq!(value.explain(), "A call carries 0 wei of native value at most.");
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
+    #[must_use]
+    pub fn explain(&self) -> String {
+        match self {
+            Self::AllowedCalldata(rule) => {
+                format!("The call's data holds {} from byte {} on.", hex(&rule.value), rule.start)
+            }
+            Self::AllowedMethods(rule) => format!("It calls {}.", selectors(&rule.0)),
+            Self::AllowedTargets(rule) => format!("It calls {} alone.", addresses(&rule.0)),
+            Self::ApprovalRevocation(rule) => {
+                format!("It only takes approvals back, by {}.", revocations(rule))
+            }
+            Self::ArgsEqualityCheck(rule) => {
+                format!("Whoever uses it must bring the arguments {}.", hex(&rule.0))
+            }
+            Self::BlockNumber(rule) => {
+                between("block", rule.after, rule.before, |n| format!("block {n}"))
+            }
+            Self::Deployed(rule) => format!(
+                "A contract must stand at {}, and is put there from {} bytes of code where it does not.",
+                rule.contract_address,
+                rule.bytecode.len()
+            ),
+            Self::Erc1155BalanceChange(rule) => changed(
+                rule.change_type,
+                rule.recipient,
+                &format!("{} of token {} at {}", rule.balance, rule.token_id, rule.token_address),
+            ),
+            Self::Erc20BalanceChange(rule) => {
+                changed(rule.change_type, rule.recipient, &units(rule.balance, rule.token_address))
+            }
+            Self::Erc20PeriodTransfer(rule) => format!(
+                "It transfers {} at most in each {}, from {} on.",
+                units(rule.period_amount, rule.token_address),
+                duration(rule.period_duration),
+                date(rule.start_date)
+            ),
+            Self::Erc20Streaming(rule) => streamed(
+                &format!("base units of token {}", rule.token_address),
+                [rule.initial_amount, rule.amount_per_second, rule.max_amount, rule.start_time],
+            ),
+            Self::Erc20TransferAmount(rule) => format!(
+                "It transfers {} at most in its whole life.",
+                units(rule.max_amount, rule.token_address)
+            ),
+            Self::Erc721BalanceChange(rule) => changed(
+                rule.change_type,
+                rule.recipient,
+                &format!("{} tokens of the collection {}", rule.amount, rule.token_address),
+            ),
+            Self::Erc721Transfer(rule) => format!(
+                "It transfers token {} of the collection {}, and nothing else.",
+                rule.token_id, rule.token_address
+            ),
+            Self::ExactCalldata(rule) => {
+                format!("The call's data is {}, to the byte.", hex(&rule.0))
+            }
+            Self::ExactCalldataBatch(rule) => format!(
+                "It makes {} with this very data, wherever and with whatever value: {}.",
+                calls(rule.0.len()),
+                joined(rule.0.iter().map(|one| hex(&one.call_data)))
+            ),
+            Self::ExactExecution(rule) => {
+                format!("It makes one call and no other: {}.", call(&rule.0))
+            }
+            Self::ExactExecutionBatch(rule) => format!(
+                "It makes {} together and no others: {}.",
+                calls(rule.0.len()),
+                joined(rule.0.iter().map(call))
+            ),
+            Self::Id(rule) => format!(
+                "It is used once, and not at all where another grant numbered {} was used before.",
+                rule.0
+            ),
+            Self::LimitedCalls(rule) => format!("It can be used {} at most.", times(rule.0)),
+            Self::LogicalOrWrapper(rule) => either(&rule.0),
+            Self::MultiTokenPeriod(rule) => format!(
+                "It transfers at most {}.",
+                joined(rule.0.iter().map(|one| {
+                    let amount = match one.token {
+                        Address::ZERO => format!("{} wei", one.period_amount),
+                        token => units(one.period_amount, token),
+                    };
+                    let (period, start) = (duration(one.period_duration), date(one.start_date));
+                    format!("{amount} in each {period} from {start} on")
+                }))
+            ),
+            Self::NativeBalanceChange(rule) => {
+                changed(rule.change_type, rule.recipient, &format!("{} wei", rule.balance))
+            }
+            Self::NativeTokenPayment(rule) => format!(
+                "Whoever uses it pays {} wei to {} each time, from an account of his own.",
+                rule.amount, rule.recipient
+            ),
+            Self::NativeTokenPeriodTransfer(rule) => format!(
+                "It sends {} wei at most in each {}, from {} on.",
+                rule.period_amount,
+                duration(rule.period_duration),
+                date(rule.start_date)
+            ),
+            Self::NativeTokenStreaming(rule) => streamed(
+                "wei",
+                [rule.initial_amount, rule.amount_per_second, rule.max_amount, rule.start_time],
+            ),
+            Self::NativeTokenTransferAmount(rule) => {
+                format!("It sends {} wei at most in its whole life.", rule.0)
+            }
+            Self::Nonce(rule) => format!(
+                "It works while the account's nonce is {}; raising that ends every grant that names it.",
+                rule.0
+            ),
+            Self::OwnershipTransfer(rule) => {
+                format!("It makes somebody else the owner of {}, and nothing else.", rule.0)
+            }
+            Self::Redeemer(rule) => format!("Only {} may use it.", addresses(&rule.0)),
+            Self::SpecificActionErc20TransferBatch(rule) => format!(
+                "Once, it calls {} with {} and then transfers {} to {}.",
+                rule.target,
+                hex(&rule.calldata),
+                units(rule.amount, rule.token_address),
+                rule.recipient
+            ),
+            Self::Timestamp(rule) => {
+                between("time", rule.after, rule.before, |n| date(U256::from(n)))
+            }
+            Self::ValueLte(rule) => {
+                format!("A call carries {} wei of native value at most.", rule.0)
+            }
+            Self::Cadence(rule) => format!(
+                "It can be used {} at most in any {}, with all grants of Golem {} together.",
+                times(U256::from(rule.count.get())),
+                duration(U256::from(rule.period.get())),
+                rule.golem_id
+            ),
+            Self::DailySpendLimit(rule) => format!(
+                "It spends {} at most in any {}, with all grants of Golem {} together, priced by {}; it is \
+                 number {} of its grants, and the highest that was used counts.",
+                dollars(rule.cap),
+                period(rule.bucket_minutes),
+                rule.golem_id,
+                feeds(&rule.listing),
+                rule.epoch
+            ),
+            Self::DreamMode(rule) => {
+                format!("Nothing is done while Golem {} dreams.", rule.golem_id)
+            }
+            Self::EmotionalState(rule) => format!(
+                "It calls {} only while Golem {} feels {} and has said so in the last {}.",
+                selectors(&rule.selectors),
+                rule.golem_id,
+                mood(rule.bounds),
+                duration(U256::from(rule.staleness))
+            ),
+            Self::GolemCharter(rule) => charter(rule),
+            Self::GolemPhase(rule) => format!(
+                "It does what the phase of life of Golem {} still allows, at {}; unheard of for {}, only what closes \
+                 positions.",
+                rule.golem_id,
+                targets(&rule.listing),
+                duration(U256::from(rule.staleness))
+            ),
+            Self::Holdings(rule) => holdings(rule),
+            Self::KnowledgeRoyalty(rule) => format!(
+                "Whoever sells knowledge at {} pays its authors in the same batch, {} of the price at most.",
+                rule.market,
+                percent(rule.max_royalty_bps)
+            ),
+            Self::MaxSlippage(rule) => format!(
+                "Swaps and liquidity lose {} at most against the prices of {}.",
+                percent(rule.bps),
+                feeds(&rule.listing)
+            ),
+            Self::MortalityTimeWindow(rule) => format!(
+                "It works from {} until {}, both included.",
+                date(U256::from(rule.start())),
+                date(U256::from(rule.end()))
+            ),
+            Self::ReplicantBudget(rule) => format!(
+                "The child {} spends {} at most in its whole life, which ends after {}.",
+                rule.replicant_id,
+                dollars(rule.budget),
+                date(U256::from(rule.not_after))
+            ),
+            Self::Threshold(rule) => format!(
+                "{} of {} must agree to each very call.",
+                rule.needed(),
+                addresses(rule.signers())
+            ),
+            Self::VaultNav(rule) => {
+                format!("One execution spends {}.", share(rule.vault, rule.bps, rule.cap))
+            }
+            Self::Opaque(rule) => {
+                format!(
+                    "An unknown enforcer {}: nothing is known of what it allows.",
+                    rule.enforcer
+                )
+            }
+        }
+    }
+}
+
+fn charter(rule: &GolemCharter) -> String {
+    let redeems = if rule.replicants { "or a child of it" } else { "and nobody else" };
+    let mut words = vec![
+        format!(
+            "Golem {} acts by the key {} {redeems}, from {} until {}, both included",
+            rule.golem_id,
+            rule.agent_key,
+            date(U256::from(rule.window.start())),
+            date(U256::from(rule.window.end()))
+        ),
+        match classes(rule.classes).as_str() {
+            "" => "it does nothing on chain".to_owned(),
+            listed => format!("it may {listed}, at {}", targets(&rule.listing)),
+        },
+        format!(
+            "it spends {} at most in any {}, and at once {}",
+            dollars(rule.spend_cap),
+            period(rule.bucket_minutes),
+            share(rule.vault, rule.nav_bps, rule.nav_cap)
+        ),
+        format!(
+            "swaps and liquidity lose {} at most against the prices of {}",
+            percent(rule.slippage_bps),
+            feeds(&rule.listing)
+        ),
+        format!(
+            "what comes in stays with {}, what goes home goes to {}",
+            rule.account, rule.beneficiary
+        ),
+        format!(
+            "its key gets {} gwei of gas money at most in a day, and holds {} at most",
+            rule.gas_daily_cap, rule.gas_ceiling
+        ),
+        format!(
+            "unheard of for {}, it only closes positions",
+            duration(U256::from(rule.staleness))
+        ),
+        format!("dying, it turns everything into {}", token(rule.settlement_asset)),
+    ];
+    if let Some(bps) = rule.max_royalty_bps {
+        words.push(format!(
+            "authors of knowledge it sells get {} of the price at most",
+            percent(bps)
+        ));
+    }
+    if let Some(feeling) = rule.mood {
+        words.push(format!(
+            "it may {} only while it feels {}",
+            classes(feeling.classes),
+            mood(feeling.bounds)
+        ));
+    }
+    words.push(format!(
+        "it is grant number {} of generation {}, and the highest that was used counts",
+        rule.epoch, rule.generation
+    ));
+    format!("{}.", words.join("; "))
+}
+
+fn holdings(rule: &Holdings) -> String {
+    format!(
+        "No position of {} grows beyond {} of everything while Golem {} thrives, or {} while it is stable; {} below \
+         its best it only closes, and then loses {} at most of what it gives.",
+        rule.account,
+        percent(rule.thriving_bps),
+        rule.golem_id,
+        percent(rule.stable_bps),
+        percent(rule.drawdown_bps),
+        percent(rule.loss_bps)
+    )
+}
+
+fn either(groups: &[Vec<Caveat>]) -> String {
+    let group = |caveats: &Vec<Caveat>| match caveats.as_slice() {
+        [] => "nothing at all, which allows everything".to_owned(),
+        some => joined(some.iter().map(|one| one.enforcer.to_string())),
+    };
+    format!(
+        "One of {} groups of caveats holds, whichever is named by who uses it, judged by: {}.",
+        groups.len(),
+        groups.iter().take(SHOWN).map(group).collect::<Vec<_>>().join("; or ")
+    )
+}
+
+fn streamed(unit: &str, [initial, rate, most, start]: [U256; 4]) -> String {
+    format!(
+        "It transfers {initial} {unit} from {} on, {rate} more with every second, and {most} at most in its whole life.",
+        date(start)
+    )
+}
+
+fn changed(change: ChangeType, whose: Address, amount: &str) -> String {
+    if change.is_decrease() {
+        format!("An execution costs {whose} {amount} at most.")
+    } else {
+        format!("An execution brings {whose} {amount} at least.")
+    }
+}
+
+/// Both ends are exclusive, and zero is none.
+fn between(what: &str, after: u128, before: u128, show: impl Fn(u128) -> String) -> String {
+    match (after, before) {
+        (0, 0) => format!("It works at any {what}."),
+        (0, before) => format!("It works before {}.", show(before)),
+        (after, 0) => format!("It works after {}.", show(after)),
+        (after, before) if before <= after.saturating_add(1) => {
+            format!("It never works: no {what} lies between its ends.")
+        }
+        (after, before) => format!("It works after {} and before {}.", show(after), show(before)),
+    }
+}
+
+fn share(vault: Address, bps: u16, cap: u64) -> String {
+    if vault.is_zero() {
+        return format!("{} at most", dollars(cap));
+    }
+    format!("{} of the vault {vault} and {} at most", percent(bps), dollars(cap))
+}
+
+fn classes(set: Classes) -> String {
+    let listed = Class::ALL.into_iter().filter(|class| set.contains(*class)).map(class);
+    listed.collect::<Vec<_>>().join(", ")
+}
+
+const fn class(class: Class) -> &'static str {
+    match class {
+        Class::Swap => "swap",
+        Class::AddLiquidity => "add liquidity",
+        Class::RemoveLiquidity => "remove liquidity",
+        Class::Collect => "collect fees",
+        Class::BurnPosition => "burn empty positions",
+        Class::Deposit => "deposit into vaults",
+        Class::Withdraw => "withdraw from vaults",
+        Class::Approve => "approve listed spenders",
+        Class::Disapprove => "take approvals back",
+        Class::Transfer => "send home",
+        Class::Wrap => "wrap",
+        Class::Unwrap => "unwrap",
+        Class::GasTopUp => "fetch gas money",
+        Class::SpawnReplicant => "spawn children",
+        Class::Settle => "settle",
+        Class::Publish => "publish its state",
+        Class::Sell => "sell knowledge",
+    }
+}
+
+const fn role(role: Role) -> &'static str {
+    match role {
+        Role::Token => "token",
+        Role::Weth => "wrapped ether",
+        Role::SwapRouter | Role::SwapRouter02 => "router",
+        Role::PositionManager => "position manager",
+        Role::Vault => "vault",
+        Role::Lifecycle => "lifecycle",
+        Role::AgentKey => "agent's key",
+        Role::Registry => "registry",
+        Role::Market => "market",
+    }
+}
+
+fn targets(listing: &Listing) -> String {
+    let tokens = listing.tokens.iter().filter_map(|one| Some((one.token, one.role?)));
+    let others = listing.targets.iter().map(|one| (one.target, one.role));
+    let all: Vec<String> =
+        tokens.chain(others).map(|(target, is)| format!("{} {target}", role(is))).collect();
+    if all.is_empty() { "no contract".to_owned() } else { joined(all.into_iter()) }
+}
+
+fn feeds(listing: &Listing) -> String {
+    match listing.tokens.len() {
+        0 => "no feed".to_owned(),
+        1 => "the feed it lists".to_owned(),
+        many => format!("the {many} feeds it lists"),
+    }
+}
+
+fn revocations(rule: &ApprovalRevocation) -> String {
+    let ways = [
+        (rule.erc20_approve, "approving 0 of a token"),
+        (rule.erc721_approve, "approving nobody for a token of a collection"),
+        (rule.erc721_set_approval_for_all, "approving nobody for a collection"),
+        (rule.permit2_approve, "approving 0 at Permit2"),
+        (rule.permit2_lockdown, "Permit2's lockdown"),
+        (rule.permit2_invalidate_nonces, "invalidating Permit2's nonces"),
+    ];
+    joined(ways.into_iter().filter(|(is, _)| *is).map(|(_, way)| way.to_owned()))
+}
+
+fn mood(bounds: MoodBounds) -> String {
+    format!(
+        "pleasure of {} or more, arousal of {} or less and dominance of {} or more",
+        bounds.min_pleasure, bounds.max_arousal, bounds.min_dominance
+    )
+}
+
+fn call(execution: &Execution) -> String {
+    let Execution { target, value, call_data } = execution;
+    format!("{target} with {value} wei and the data {}", hex(call_data))
+}
+
+fn calls(count: usize) -> String {
+    if count == 1 { "one call".to_owned() } else { format!("{count} calls") }
+}
+
+fn times(count: U256) -> String {
+    if count == U256::from(1) { "once".to_owned() } else { format!("{count} times") }
+}
+
+fn units(amount: U256, token: Address) -> String {
+    format!("{amount} base units of token {token}")
+}
+
+fn token(token: Address) -> String {
+    if token.is_zero() { "the chain's own coin".to_owned() } else { format!("token {token}") }
+}
+
+fn addresses(list: &[Address]) -> String {
+    joined(list.iter().map(Address::to_string))
+}
+
+fn selectors(list: &[Selector]) -> String {
+    let functions = list.iter().map(Selector::to_string);
+    let noun = if list.len() == 1 { "the function" } else { "the functions" };
+    format!("{noun} {}", joined(functions))
+}
+
+/// A list that a person can still read.
+fn joined(all: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = all.collect();
+    let more = all.len().saturating_sub(SHOWN);
+    all.truncate(SHOWN);
+    let text = all.join(", ");
+    if more == 0 { text } else { format!("{text} and {more} more") }
+}
+
+/// Bytes, the long ones by their beginning.
+fn hex(bytes: &[u8]) -> String {
+    match bytes.get(..68) {
+        Some(head) if bytes.len() > 68 => {
+            format!("{}… ({} bytes)", alloy_primitives::hex::encode_prefixed(head), bytes.len())
+        }
+        _ => alloy_primitives::hex::encode_prefixed(bytes),
+    }
+}
+
+/// Micro-dollars as dollars, exactly.
+fn dollars(micros: u64) -> String {
+    let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
+    if rest == 0 {
+        return format!("${whole}");
+    }
+    let fraction = format!("{rest:06}");
+    let fraction = fraction.trim_end_matches('0');
+    format!("${whole}.{fraction:0<2}")
+}
+
+fn percent(bps: u16) -> String {
+    match (bps / 100, bps % 100) {
+        (whole, 0) => format!("{whole} %"),
+        (whole, rest) => format!("{whole}.{rest:02} %"),
+    }
+}
+
+/// Twelve buckets.
+fn period(bucket_minutes: u16) -> String {
+    duration(U256::from(bucket_minutes) * U256::from(12 * 60))
+}
+
+fn duration(seconds: U256) -> String {
+    let units = [(SECONDS_OF_DAY, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let whole = units
+        .into_iter()
+        .find(|(unit, _)| !seconds.is_zero() && (seconds % U256::from(*unit)).is_zero());
+    let (unit, name) = whole.unwrap_or((1, "second"));
+    let count = seconds / U256::from(unit);
+    if count == U256::from(1) { format!("1 {name}") } else { format!("{count} {name}s") }
+}
+
+/// A second as a date of the Gregorian calendar, in UTC.
+fn date(second: U256) -> String {
+    let Some(second) = u64::try_from(second).ok().filter(|second| *second <= LAST_DATE) else {
+        return format!("second {second}");
+    };
+    let (days, clock) = (second / SECONDS_OF_DAY, second % SECONDS_OF_DAY);
+    // Years that begin with March, in cycles of 400: leap days come last.
+    let shifted = days + 719_468;
+    let (cycle, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year + cycle * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (clock / 3_600, clock / 60 % 60, clock % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}

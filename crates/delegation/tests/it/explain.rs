@@ -1,0 +1,504 @@
+//! What an owner reads before he signs.
+
+use crate::{
+    bundles::{ROUTER, USDC, WETH, whole},
+    fixtures::environment,
+};
+use alloy_primitives::{Address, B256, Bytes, Selector, U256, bytes};
+use golem_delegation::{
+    ANY_DELEGATE, Caveat, Delegation, Explanation, Gap, Kind, Opaque, ROOT_AUTHORITY, Rule,
+    TermsError,
+    terms::{
+        AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
+        BlockNumber, Cadence, ChangeType, CharterMood, Class, Classes, DailySpendLimit, Deployed,
+        DreamMode, EmotionalState, Erc20BalanceChange, Erc20PeriodTransfer, Erc20Streaming,
+        Erc20TransferAmount, Erc721BalanceChange, Erc721Transfer, Erc1155BalanceChange,
+        ExactCalldata, ExactCalldataBatch, ExactExecution, ExactExecutionBatch, Execution,
+        GolemCharter, GolemPhase, Holdings, Id, KnowledgeRoyalty, LimitedCalls, Listing,
+        LogicalOrWrapper, MaxSlippage, MoodBounds, MortalityTimeWindow, MultiTokenPeriod,
+        NativeBalanceChange, NativeTokenPayment, NativeTokenPeriodTransfer, NativeTokenStreaming,
+        NativeTokenTransferAmount, Nonce, OwnershipTransfer, Redeemer, ReplicantBudget,
+        SpecificActionErc20TransferBatch, Threshold, Timestamp, TokenPeriod, ValueLte, VaultNav,
+    },
+};
+use std::{
+    collections::BTreeSet,
+    num::{NonZeroU8, NonZeroU32},
+};
+
+const ONE: Address = Address::repeat_byte(1);
+const TWO: Address = Address::repeat_byte(2);
+const GOLEM: B256 = B256::repeat_byte(7);
+const NOON: u64 = 1_800_014_400;
+const NOON_TEXT: &str = "2027-01-15 12:00:00 UTC";
+
+fn number(value: u64) -> U256 {
+    U256::from(value)
+}
+
+/// Each kind once, with a part of its sentence that only the right field gives.
+fn sentences() -> Vec<(Rule, Vec<String>)> {
+    let listing = whole().listing;
+    let call = Execution { target: ONE, value: number(5), call_data: bytes!("abcd") };
+    let bounds = MoodBounds { min_pleasure: -10, max_arousal: 60, min_dominance: -70 };
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let (one, golem) = (ONE.to_string(), GOLEM.to_string());
+    vec![
+        (
+            Rule::AllowedCalldata(AllowedCalldata { start: number(4), value: bytes!("beef") }),
+            words(&["0xbeef", "byte 4"]),
+        ),
+        (
+            Rule::AllowedMethods(AllowedMethods(vec![Selector::repeat_byte(0xa9)])),
+            words(&["0xa9a9a9a9"]),
+        ),
+        (Rule::AllowedTargets(AllowedTargets(vec![ONE])), words(&[&one])),
+        (
+            Rule::ApprovalRevocation(ApprovalRevocation {
+                erc20_approve: true,
+                erc721_approve: false,
+                erc721_set_approval_for_all: false,
+                permit2_approve: false,
+                permit2_lockdown: true,
+                permit2_invalidate_nonces: false,
+            }),
+            words(&["only takes approvals back", "approving 0 of a token", "lockdown"]),
+        ),
+        (Rule::ArgsEqualityCheck(ArgsEqualityCheck(bytes!("0102"))), words(&["0x0102"])),
+        (
+            Rule::BlockNumber(BlockNumber { after: 5, before: 9 }),
+            words(&["after block 5", "before block 9"]),
+        ),
+        (
+            Rule::Deployed(Deployed {
+                contract_address: ONE,
+                salt: B256::ZERO,
+                bytecode: bytes!("6001"),
+            }),
+            words(&[&one, "2 bytes"]),
+        ),
+        (
+            Rule::Erc1155BalanceChange(Erc1155BalanceChange {
+                change_type: ChangeType::INCREASE,
+                token_address: TWO,
+                recipient: ONE,
+                token_id: number(8),
+                balance: number(3),
+            }),
+            words(&[&one, "brings", "3 of token 8", "at least"]),
+        ),
+        (
+            Rule::Erc20BalanceChange(Erc20BalanceChange {
+                change_type: ChangeType::DECREASE,
+                token_address: TWO,
+                recipient: ONE,
+                balance: number(3),
+            }),
+            words(&[&one, "costs", "3 base units", "at most"]),
+        ),
+        (
+            Rule::Erc20PeriodTransfer(Erc20PeriodTransfer {
+                token_address: ONE,
+                period_amount: number(100),
+                period_duration: number(604_800),
+                start_date: number(NOON),
+            }),
+            words(&["100 base units", &one, "7 days", NOON_TEXT]),
+        ),
+        (
+            Rule::Erc20Streaming(Erc20Streaming {
+                token_address: ONE,
+                initial_amount: number(11),
+                max_amount: number(33),
+                amount_per_second: number(22),
+                start_time: number(NOON),
+            }),
+            words(&["11 base units", &one, "22 more with every second", "33 at most", NOON_TEXT]),
+        ),
+        (
+            Rule::Erc20TransferAmount(Erc20TransferAmount {
+                token_address: ONE,
+                max_amount: number(44),
+            }),
+            words(&["44 base units", &one, "whole life"]),
+        ),
+        (
+            Rule::Erc721BalanceChange(Erc721BalanceChange {
+                change_type: ChangeType::INCREASE,
+                token_address: ONE,
+                recipient: TWO,
+                amount: number(2),
+            }),
+            words(&["2 tokens of the collection", &one]),
+        ),
+        (
+            Rule::Erc721Transfer(Erc721Transfer { token_address: ONE, token_id: number(12) }),
+            words(&["token 12", &one]),
+        ),
+        (Rule::ExactCalldata(ExactCalldata(bytes!("c0de"))), words(&["0xc0de"])),
+        (
+            Rule::ExactCalldataBatch(ExactCalldataBatch(vec![call.clone()])),
+            words(&["one call", "0xabcd"]),
+        ),
+        (Rule::ExactExecution(ExactExecution(call.clone())), words(&[&one, "5 wei", "0xabcd"])),
+        (
+            Rule::ExactExecutionBatch(ExactExecutionBatch(vec![call.clone(), call])),
+            words(&["2 calls", "5 wei"]),
+        ),
+        (Rule::Id(Id(number(77))), words(&["once", "77"])),
+        (Rule::LimitedCalls(LimitedCalls(number(1))), words(&["can be used once at most"])),
+        (
+            Rule::LogicalOrWrapper(LogicalOrWrapper(vec![vec![Caveat::new(ONE, vec![])], vec![]])),
+            words(&["One of 2 groups", &one, "allows everything"]),
+        ),
+        (
+            Rule::MultiTokenPeriod(MultiTokenPeriod(vec![TokenPeriod {
+                token: Address::ZERO,
+                period_amount: number(6),
+                period_duration: number(3_600),
+                start_date: number(NOON),
+            }])),
+            words(&["6 wei in each 1 hour", NOON_TEXT]),
+        ),
+        (
+            Rule::NativeBalanceChange(NativeBalanceChange {
+                change_type: ChangeType::DECREASE,
+                recipient: ONE,
+                balance: number(9),
+            }),
+            words(&[&one, "9 wei at most"]),
+        ),
+        (
+            Rule::NativeTokenPayment(NativeTokenPayment { recipient: ONE, amount: number(10) }),
+            words(&["10 wei", &one]),
+        ),
+        (
+            Rule::NativeTokenPeriodTransfer(NativeTokenPeriodTransfer {
+                period_amount: number(13),
+                period_duration: number(90),
+                start_date: number(NOON),
+            }),
+            words(&["13 wei", "90 seconds", NOON_TEXT]),
+        ),
+        (
+            Rule::NativeTokenStreaming(NativeTokenStreaming {
+                initial_amount: number(14),
+                max_amount: number(16),
+                amount_per_second: number(15),
+                start_time: number(NOON),
+            }),
+            words(&["14 wei", "15 more", "16 at most"]),
+        ),
+        (
+            Rule::NativeTokenTransferAmount(NativeTokenTransferAmount(number(17))),
+            words(&["17 wei at most"]),
+        ),
+        (Rule::Nonce(Nonce(number(18))), words(&["nonce is 18"])),
+        (Rule::OwnershipTransfer(OwnershipTransfer(ONE)), words(&["owner of", &one])),
+        (Rule::Redeemer(Redeemer(vec![ONE])), words(&["Only", &one])),
+        (
+            Rule::SpecificActionErc20TransferBatch(SpecificActionErc20TransferBatch {
+                token_address: TWO,
+                recipient: USDC,
+                amount: number(19),
+                target: ONE,
+                calldata: bytes!("d00d"),
+            }),
+            words(&["Once", &one, "0xd00d", "19 base units"]),
+        ),
+        (
+            Rule::Timestamp(Timestamp { after: 0, before: NOON.into() }),
+            words(&["before", NOON_TEXT]),
+        ),
+        (Rule::ValueLte(ValueLte(number(20))), words(&["20 wei of native value"])),
+        (
+            Rule::Cadence(Cadence {
+                golem_id: GOLEM,
+                period: NonZeroU32::new(604_800).unwrap(),
+                count: NonZeroU8::MIN,
+            }),
+            words(&["once at most in any 7 days", &golem]),
+        ),
+        (
+            Rule::DailySpendLimit(DailySpendLimit {
+                golem_id: GOLEM,
+                epoch: 6,
+                cap: 1_500_000,
+                bucket_minutes: 120,
+                listing: listing.clone(),
+            }),
+            words(&["$1.50 at most in any 1 day", &golem, "number 6"]),
+        ),
+        (Rule::DreamMode(DreamMode { golem_id: GOLEM, registry: ONE }), words(&["dreams", &golem])),
+        (
+            Rule::EmotionalState(EmotionalState {
+                golem_id: GOLEM,
+                registry: ONE,
+                staleness: 3_600,
+                bounds,
+                selectors: vec![Selector::repeat_byte(4)],
+            }),
+            words(&[
+                "0x04040404",
+                "pleasure of -10 or more",
+                "arousal of 60 or less",
+                "-70",
+                "1 hour",
+            ]),
+        ),
+        (
+            Rule::GolemCharter(Box::new(GolemCharter {
+                classes: Classes::of(&[Class::Swap, Class::Transfer]),
+                max_royalty_bps: Some(250),
+                mood: Some(CharterMood { bounds, classes: Classes::of(&[Class::Swap]) }),
+                ..whole()
+            })),
+            words(&[
+                "or a child of it",
+                "1970-01-01 00:16:40 UTC",
+                "1970-01-01 02:46:40 UTC",
+                "it may swap, send home, at",
+                "$1000 at most in any 12 hours, and at once $500 at most",
+                "lose 1 % at most",
+                "the 2 feeds it lists",
+                "2.50 % of the price",
+                "only while it feels pleasure of -10",
+                "grant number 3 of generation 0",
+                &format!("router {ROUTER}"),
+            ]),
+        ),
+        (
+            Rule::GolemPhase(GolemPhase {
+                golem_id: GOLEM,
+                registry: ONE,
+                staleness: 60,
+                listing: listing.clone(),
+            }),
+            words(&["phase of life", &golem, "1 minute"]),
+        ),
+        (
+            Rule::Holdings(Holdings {
+                golem_id: GOLEM,
+                account: ONE,
+                staleness: 1,
+                epoch: 1,
+                thriving_bps: 3_000,
+                stable_bps: 2_000,
+                drawdown_bps: 1_525,
+                registry: TWO,
+                cash: USDC,
+                loss_bps: 100,
+                listing: Listing::default(),
+            }),
+            words(&[&one, "30 %", "20 %", "15.25 % below its best", "1 % at most"]),
+        ),
+        (
+            Rule::KnowledgeRoyalty(KnowledgeRoyalty { market: ONE, max_royalty_bps: 1_000 }),
+            words(&[&one, "10 % of the price"]),
+        ),
+        (
+            Rule::MaxSlippage(MaxSlippage { bps: 50, listing: listing.clone() }),
+            words(&["lose 0.50 % at most", "2 feeds"]),
+        ),
+        (
+            Rule::MortalityTimeWindow(MortalityTimeWindow::new(0, NOON).unwrap()),
+            words(&["1970-01-01 00:00:00 UTC", NOON_TEXT, "both included"]),
+        ),
+        (
+            Rule::ReplicantBudget(ReplicantBudget {
+                replicant_id: GOLEM,
+                budget: 50_000_001,
+                not_after: NOON,
+                listing: listing.clone(),
+            }),
+            words(&[&golem, "$50.000001 at most", NOON_TEXT]),
+        ),
+        (
+            Rule::Threshold(Threshold::new(2, vec![ONE, TWO, USDC_TWIN]).unwrap()),
+            words(&["2 of", &one, "very call"]),
+        ),
+        (
+            Rule::VaultNav(VaultNav {
+                golem_id: GOLEM,
+                vault: ONE,
+                bps: 500,
+                cap: 7_000_000,
+                listing,
+            }),
+            words(&["5 % of the vault", &one, "$7 at most"]),
+        ),
+    ]
+}
+
+const USDC_TWIN: Address = Address::repeat_byte(0x0c);
+
+#[test]
+fn every_kind_has_a_sentence_with_its_numbers() {
+    let all = sentences();
+    let kinds: BTreeSet<Kind> = all.iter().filter_map(|(rule, _)| rule.kind()).collect();
+    assert_eq!(kinds, Kind::ALL.iter().copied().collect(), "every kind is here");
+
+    for (rule, parts) in all {
+        let sentence = rule.explain();
+        assert!(sentence.ends_with('.') && !sentence.contains("  "), "{sentence}");
+        for part in parts {
+            assert!(sentence.contains(&part), "{:?}: no {part:?} in {sentence:?}", rule.kind());
+        }
+    }
+}
+
+#[test]
+fn an_unknown_enforcer_is_called_unknown() {
+    let rule = Rule::Opaque(Opaque { enforcer: ONE, terms: bytes!("01") });
+
+    let sentence = rule.explain();
+
+    assert_eq!(
+        sentence,
+        "An unknown enforcer 0x0101010101010101010101010101010101010101: nothing is known of what it allows."
+    );
+}
+
+/// SPEC D8: to the last micro-dollar, and never a float.
+#[test]
+fn money_is_shown_to_the_last_unit() {
+    let budget = |budget| {
+        let rule = ReplicantBudget {
+            replicant_id: GOLEM,
+            budget,
+            not_after: 1,
+            listing: Listing::default(),
+        };
+        Rule::ReplicantBudget(rule).explain()
+    };
+
+    for (micros, text) in [
+        (0, "$0 at"),
+        (1, "$0.000001 at"),
+        (100_000, "$0.10 at"),
+        (999_999, "$0.999999 at"),
+        (1_000_000, "$1 at"),
+        (u64::MAX, "$18446744073709.551615 at"),
+    ] {
+        assert!(budget(micros).contains(text), "{}", budget(micros));
+    }
+}
+
+/// ATK-33: dates off by one would let an owner sign another day.
+#[test]
+fn seconds_are_shown_as_their_dates() {
+    let at = |end| Rule::MortalityTimeWindow(MortalityTimeWindow::new(end, end).unwrap()).explain();
+
+    for (second, date) in [
+        (0, "1970-01-01 00:00:00 UTC"),
+        (86_399, "1970-01-01 23:59:59 UTC"),
+        (86_400, "1970-01-02 00:00:00 UTC"),
+        (951_782_399, "2000-02-28 23:59:59 UTC"),
+        (951_782_400, "2000-02-29 00:00:00 UTC"),
+        (951_868_800, "2000-03-01 00:00:00 UTC"),
+        (1_709_164_800, "2024-02-29 00:00:00 UTC"),
+        (1_735_689_599, "2024-12-31 23:59:59 UTC"),
+        (1_735_689_600, "2025-01-01 00:00:00 UTC"),
+        (4_107_542_399, "2100-02-28 23:59:59 UTC"),
+        (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+        (253_402_300_799, "9999-12-31 23:59:59 UTC"),
+        (253_402_300_800, "second 253402300800"),
+        (u64::MAX, "second 18446744073709551615"),
+    ] {
+        assert!(at(second).contains(&format!("until {date}")), "{}", at(second));
+    }
+    let open = |after, before| Rule::Timestamp(Timestamp { after, before }).explain();
+    assert_eq!(open(0, 0), "It works at any time.");
+    assert_eq!(open(5, 6), "It never works: no time lies between its ends.");
+    assert_eq!(open(u128::MAX, 0), format!("It works after second {}.", u128::MAX));
+}
+
+#[test]
+fn long_lists_and_long_bytes_are_cut_and_say_so() {
+    let many = Rule::AllowedTargets(AllowedTargets(vec![ONE; 20])).explain();
+    let long = Rule::ExactCalldata(ExactCalldata(vec![7; 5_000].into())).explain();
+
+    assert!(many.contains("and 12 more"), "{many}");
+    assert!(long.contains("(5000 bytes)") && long.len() < 300, "{long}");
+}
+
+fn grant(rules: &[Rule]) -> Delegation {
+    let environment = environment();
+    Delegation {
+        delegate: ONE,
+        delegator: TWO,
+        authority: ROOT_AUTHORITY,
+        caveats: rules.iter().map(|rule| environment.caveat(rule).unwrap().unwrap()).collect(),
+        salt: U256::ZERO,
+        signature: Bytes::from(vec![1]),
+    }
+}
+
+fn gaps(delegation: &Delegation) -> Vec<Gap> {
+    Explanation::of(delegation, &environment()).gaps
+}
+
+#[test]
+fn a_charter_alone_leaves_no_gap() {
+    let charter = Rule::GolemCharter(Box::new(whole()));
+
+    assert_eq!(gaps(&grant(&[charter])), []);
+}
+
+/// ATK-11.
+#[test]
+fn what_nobody_said_is_said() {
+    let bare = grant(&[]);
+    assert_eq!(gaps(&bare), [Gap::NoCaveats, Gap::NoExpiry, Gap::NoSpendBound]);
+    let charter = Rule::GolemCharter(Box::new(whole()));
+    let mut open = grant(std::slice::from_ref(&charter));
+    open.delegate = ANY_DELEGATE;
+    assert_eq!(gaps(&open), [Gap::AnyDelegate]);
+    let mut council = grant(&[charter.clone(), Rule::Redeemer(Redeemer(vec![ONE]))]);
+    council.delegate = ANY_DELEGATE;
+    assert_eq!(gaps(&council), [], "anyone, but one of these redeems");
+    let unsigned = grant(std::slice::from_ref(&charter)).signed(Vec::new());
+    assert_eq!(gaps(&unsigned), [Gap::NotSigned]);
+    let nobody = Delegation { delegate: Address::ZERO, ..grant(&[charter]) };
+    assert_eq!(gaps(&nobody), [Gap::Nobody]);
+    // A time without an end is none, and a bound on one call is none on all of them.
+    let endless = grant(&[
+        Rule::Timestamp(Timestamp { after: 9, before: 0 }),
+        Rule::ValueLte(ValueLte(U256::ZERO)),
+    ]);
+    assert_eq!(gaps(&endless), [Gap::NoExpiry, Gap::NoSpendBound]);
+    let token = Erc20TransferAmount { token_address: WETH, max_amount: number(1) };
+    let small = grant(&[
+        Rule::Timestamp(Timestamp { after: 0, before: 9 }),
+        Rule::Erc20TransferAmount(token),
+    ]);
+    assert_eq!(gaps(&small), []);
+}
+
+#[test]
+fn what_cannot_be_read_is_not_guessed() {
+    let environment = environment();
+    let mut odd = grant(&[Rule::GolemCharter(Box::new(whole()))]);
+    odd.caveats.push(Caveat::new(Address::repeat_byte(0x99), vec![1]));
+    odd.caveats.push(Caveat::new(environment.enforcer(Kind::LimitedCalls).unwrap(), vec![1]));
+
+    let words = Explanation::of(&odd, &environment);
+
+    let error = TermsError::Length { expected: 32, actual: 1 };
+    assert_eq!(words.gaps, [Gap::Unknown(1), Gap::Malformed { caveat: 2, error }]);
+    assert_eq!(words.clauses[1].kind, None);
+    assert!(words.clauses[2].sentence.contains("nothing can be done"));
+    let text = words.to_string();
+    assert_eq!(text.lines().count(), 1 + 3 + 2);
+    assert!(text.starts_with(&format!("{ONE} may act for {TWO}.\n  1. Golem")), "{text}");
+    assert!(text.contains("\n  ! one unknown enforcer: nothing is known of what it allows\n"));
+}
+
+#[test]
+fn a_child_says_whose_grant_it_uses() {
+    let child = Delegation { authority: GOLEM, ..grant(&[]) };
+
+    let words = Explanation::of(&child, &environment());
+
+    assert_eq!(words.parties, format!("{ONE} may use what {TWO} was lent by {GOLEM}."));
+}
