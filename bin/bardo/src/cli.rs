@@ -4,6 +4,7 @@ use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use golem_delegation::permission::{Asset, Token};
+use golem_delegation::{DelegationHash, PasskeyOwner, State};
 use std::path::PathBuf;
 use url::Url;
 
@@ -131,10 +132,14 @@ pub(crate) enum DelegationCommand {
     )]
     Sign(SignArgs),
 
-    /// Check a delegation's signature by a plain key
-    #[command(after_help = "Example:\n  bardo delegation verify signed.json --chain-id 8453
+    /// Check signatures by plain keys and passkeys, of one delegation or of a chain
+    #[command(after_help = "Examples:
+  bardo delegation verify signed.json --chain-id 8453
+  bardo delegation verify chain.json --chain-id 8453 --signer 0x…
+  bardo delegation verify signed.json --chain-id 8453 --passkey CREDENTIAL-ID,0xX,0xY
 
-Smart accounts are asked on chain (ERC-1271): use `simulate`. For a Hybrid account, give its owner as --signer.")]
+A chain is given leaf first; --signer and --passkey speak of its root. Smart accounts are asked on chain (ERC-1271): use
+`simulate`. For a Hybrid account, give its owner as --signer or --passkey.")]
     Verify(VerifyArgs),
 
     /// Say whether a child stays within its parent, and which bound is looser if it does not
@@ -144,6 +149,22 @@ Smart accounts are asked on chain (ERC-1271): use `simulate`. For a Hybrid accou
 What the child leaves out it inherits. The parent may be a chain, leaf first: each link has its say."
     )]
     Attenuates(AttenuatesArgs),
+    /// Say in words what delegations allow, and what they leave open
+    #[command(
+        after_help = "Example:\n  bardo delegation explain grant.json\n  bardo delegation explain - --json < grants.jsonl"
+    )]
+    Explain {
+        /// Delegations as JSON, or a permission context in hex; `-` is standard input
+        file: PathBuf,
+    },
+
+    /// Draw who lent what to whom
+    #[command(after_help = "Examples:
+  bardo delegation tree grants.json
+  bardo delegation tree grants.json --state 0xHASH=revoked
+
+Delegations may come in any order. What a state is not given for is shown as unknown: the chain is not asked.")]
+    Tree(TreeArgs),
 
     /// Ask the chain whether it would allow a call, without sending anything
     #[command(
@@ -273,13 +294,31 @@ pub(crate) struct SignArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// A delegation as JSON; `-` is standard input
+    /// A delegation as JSON, a chain of them, or a permission context in hex; `-` is standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) domain: DomainArgs,
     /// Who should have signed [default: the delegator]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "passkey")]
     pub(crate) signer: Option<Address>,
+    /// The passkey of a Hybrid account that should have signed: id of the credential, x and y
+    #[arg(long, value_name = "ID,X,Y", value_parser = passkey)]
+    pub(crate) passkey: Option<PasskeyOwner>,
+    /// The only site the passkey may have signed for
+    #[arg(long, value_name = "DOMAIN", requires = "passkey")]
+    pub(crate) relying_party: Option<String>,
+    /// Insist that the authenticator recognised its user
+    #[arg(long, requires = "passkey")]
+    pub(crate) user_verified: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TreeArgs {
+    /// Delegations as JSON, or a permission context in hex; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// What is known of a delegation: active, revoked, expired or exhausted; may be repeated
+    #[arg(long, value_name = "HASH=STATE", value_parser = state)]
+    pub(crate) state: Vec<(DelegationHash, State)>,
 }
 
 #[derive(Debug, Args)]
@@ -386,4 +425,34 @@ fn whole(text: &str) -> Result<U256, String> {
         return Err("not a whole number of base units".to_owned());
     }
     U256::from_str_radix(text, 10).map_err(|error| error.to_string())
+/// `ID,X,Y`; coordinates in hex with 0x.
+fn passkey(text: &str) -> Result<PasskeyOwner, String> {
+    let [id, x, y] = text.split(',').collect::<Vec<_>>()[..] else {
+        return Err("three parts are needed: ID,X,Y".to_owned());
+    };
+    let coordinate = |name: &str, text: &str| {
+        let digits = text.strip_prefix("0x").filter(|digits| {
+            (1..=64).contains(&digits.len()) && digits.bytes().all(|one| one.is_ascii_hexdigit())
+        });
+        let read = digits.and_then(|digits| U256::from_str_radix(digits, 16).ok());
+        read.ok_or_else(|| format!("{name} is not 32 bytes of hex with 0x"))
+    };
+    if id.is_empty() {
+        return Err("the credential has no id".to_owned());
+    }
+    Ok(PasskeyOwner::new(id, coordinate("x", x)?, coordinate("y", y)?))
+}
+
+/// `HASH=STATE`
+fn state(text: &str) -> Result<(DelegationHash, State), String> {
+    let (hash, state) = text.split_once('=').ok_or("HASH=STATE is needed")?;
+    let hash = hash.parse().map_err(|_error| format!("{hash} is not a hash"))?;
+    let state = match state {
+        "active" => State::Active,
+        "revoked" => State::RevokedByOwner,
+        "expired" => State::Expired,
+        "exhausted" => State::Exhausted,
+        other => return Err(format!("{other} is not active, revoked, expired or exhausted")),
+    };
+    Ok((DelegationHash(hash), state))
 }

@@ -4,18 +4,22 @@ mod attenuates;
 mod caveat;
 mod deploy;
 pub(crate) mod permission;
+mod explain;
 mod redeem;
 mod sign;
 mod simulate;
+mod tree;
 mod up;
 mod verify;
 
 pub(crate) use attenuates::attenuates;
 pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode};
 pub(crate) use deploy::deploy;
+pub(crate) use explain::explain;
 pub(crate) use redeem::redeem;
 pub(crate) use sign::sign;
 pub(crate) use simulate::simulate;
+pub(crate) use tree::tree;
 pub(crate) use up::up;
 pub(crate) use verify::verify;
 

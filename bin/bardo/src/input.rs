@@ -88,18 +88,22 @@ pub(crate) fn delegation(path: &Path) -> Result<Delegation, Failure> {
     }
 }
 
-/// A permission context in hex, or its delegations as JSON, leaf first.
-pub(crate) fn context(path: &Path) -> Result<PermissionContext, Failure> {
+/// Delegations as JSON in any of their forms, or those of a permission context in hex.
+pub(crate) fn links(path: &Path) -> Result<Vec<Delegation>, Failure> {
     let text = text(path).or_use()?;
     let trimmed = text.trim();
     if trimmed.starts_with("0x") {
         let bytes: Bytes = hex::decode(trimmed).context("the context is not hex").or_use()?.into();
-        return PermissionContext::decode(&bytes).or_use();
+        return Ok(PermissionContext::decode(&bytes).or_use()?.links().to_vec());
     }
-    let links = parse_delegations(&text)
+    parse_delegations(&text)
         .with_context(|| format!("{} is neither a context nor delegations", path.display()))
-        .or_use()?;
-    PermissionContext::new(links).or_use()
+        .or_use()
+}
+
+/// A permission context in hex, or its delegations as JSON, leaf first.
+pub(crate) fn context(path: &Path) -> Result<PermissionContext, Failure> {
+    PermissionContext::new(links(path)?).or_use()
 }
 
 /// Requests or answers of ERC-7715, in any form.

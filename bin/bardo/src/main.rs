@@ -34,6 +34,8 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Sign(args)) => commands::sign(&args),
         Command::Delegation(DelegationCommand::Verify(args)) => commands::verify(&args),
         Command::Delegation(DelegationCommand::Attenuates(args)) => commands::attenuates(&args),
+        Command::Delegation(DelegationCommand::Explain { file }) => commands::explain(&file),
+        Command::Delegation(DelegationCommand::Tree(args)) => commands::tree(&args),
         Command::Delegation(DelegationCommand::Simulate(args)) => commands::simulate(&args).await,
         Command::Delegation(DelegationCommand::Redeem(args)) => commands::redeem(&args).await,
         Command::Demo => demo::run(json).await,

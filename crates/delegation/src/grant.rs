@@ -715,10 +715,12 @@ fn rules(delegation: &Delegation, environment: &Environment) -> Result<Vec<Rule>
 }
 
 fn charters(rules: &[Rule]) -> Vec<&GolemCharter> {
-    let charter = |rule| match rule {
-        &Rule::GolemCharter(ref charter) => Some(&**charter),
-        _ => None,
-    };
+    fn charter(rule: &Rule) -> Option<&GolemCharter> {
+        match rule {
+            Rule::GolemCharter(charter) => Some(charter),
+            _ => None,
+        }
+    }
     rules.iter().filter_map(charter).collect()
 }
 
@@ -774,7 +776,7 @@ fn check(delegate: Address, charter: &GolemCharter) -> Result<(), GrantError> {
     Ok(())
 }
 
-fn check_key(key: Address) -> Result<(), GrantError> {
+const fn check_key(key: Address) -> Result<(), GrantError> {
     let why = match key {
         Address::ZERO => "nobody has it",
         ANY_DELEGATE => "it stands for anybody",

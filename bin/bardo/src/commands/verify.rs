@@ -3,23 +3,77 @@ use crate::{
     cli::VerifyArgs,
     input,
 };
-use golem_delegation::SigningDomain;
-use serde_json::json;
+use golem_delegation::{Delegation, PasskeyOwner, PermissionContext, SigningDomain};
+use serde_json::{Value, json};
 
 /// `bardo delegation verify`
 pub(crate) fn verify(args: &VerifyArgs) -> Result<Answer, Failure> {
-    let delegation = input::delegation(&args.file)?;
+    let links = input::links(&args.file)?;
+    let checked: Vec<(Delegation, Result<String, String>)> = links
+        .iter()
+        .enumerate()
+        .map(|(index, link)| {
+            // What was said of an owner is said of the root's, or of the only one there is.
+            let is_owners = index + 1 == links.len();
+            (link.clone(), signed(args, link, is_owners))
+        })
+        .collect();
+    if let [(only, verdict)] = checked.as_slice() {
+        return Ok(answer(verdict.is_ok(), row(only, verdict), &line(only, verdict)));
+    }
+    if let Err(error) = PermissionContext::new(links) {
+        let reason = error.to_string();
+        return Ok(Answer::no(json!({ "valid": false, "reason": reason }), reason));
+    }
+    let valid = checked.iter().all(|(_, verdict)| verdict.is_ok());
+    let rows: Vec<Value> = checked.iter().map(|(link, verdict)| row(link, verdict)).collect();
+    let lines: Vec<String> = checked
+        .iter()
+        .enumerate()
+        .map(|(index, (link, verdict))| format!("link {index}: {}", line(link, verdict)))
+        .collect();
+    Ok(answer(valid, json!({ "valid": valid, "links": rows }), &lines.join("\n")))
+}
+
+/// By whom a link is signed, or why it is not.
+fn signed(args: &VerifyArgs, link: &Delegation, is_owners: bool) -> Result<String, String> {
     let domain = SigningDomain { chain_id: args.domain.chain_id, manager: args.domain.manager };
-    let signer = args.signer.unwrap_or(delegation.delegator);
-    let hash = delegation.hash();
-    Ok(match domain.verify(&delegation, signer) {
-        Ok(()) => Answer::yes(
-            json!({ "valid": true, "hash": hash, "signer": signer }),
-            format!("{hash} is signed by {signer}"),
-        ),
-        Err(error) => Answer::no(
-            json!({ "valid": false, "hash": hash, "reason": error.to_string() }),
-            error.to_string(),
-        ),
-    })
+    if let Some(owner) = passkey(args).filter(|_| is_owners) {
+        let verdict = domain.verify_passkey(link, &owner);
+        let name = format!("the passkey {}", owner.key_id_hash);
+        return verdict.map(|()| name).map_err(|error| error.to_string());
+    }
+    let signer = args.signer.filter(|_| is_owners).unwrap_or(link.delegator);
+    let verdict = domain.verify(link, signer);
+    verdict.map(|()| signer.to_string()).map_err(|error| error.to_string())
+}
+
+fn passkey(args: &VerifyArgs) -> Option<PasskeyOwner> {
+    let mut owner = args.passkey?;
+    if let Some(id) = &args.relying_party {
+        owner = owner.of_relying_party(id);
+    }
+    if args.user_verified {
+        owner = owner.verified();
+    }
+    Some(owner)
+}
+
+fn row(link: &Delegation, verdict: &Result<String, String>) -> Value {
+    let hash = link.hash();
+    match verdict {
+        Ok(signer) => json!({ "valid": true, "hash": hash, "signer": signer }),
+        Err(reason) => json!({ "valid": false, "hash": hash, "reason": reason }),
+    }
+}
+
+fn line(link: &Delegation, verdict: &Result<String, String>) -> String {
+    match verdict {
+        Ok(signer) => format!("{} is signed by {signer}", link.hash()),
+        Err(reason) => reason.clone(),
+    }
+}
+
+fn answer(valid: bool, json: Value, text: &str) -> Answer {
+    if valid { Answer::yes(json, text) } else { Answer::no(json, text) }
 }

@@ -9,5 +9,6 @@ mod demo;
 mod deploy;
 mod habits;
 mod permission;
+mod inspect;
 mod revocation;
 mod up;
