@@ -343,8 +343,9 @@ impl Rule {
             }
             Self::Redeemer(rule) => format!("Only {} may use it.", addresses(&rule.0)),
             Self::SpecificActionErc20TransferBatch(rule) => format!(
-                "Once, it calls {} with {} and then transfers {} to {}.",
+                "Once, it calls {} with {} wei and {}, and then transfers {} to {}.",
                 rule.target,
+                rule.value,
                 hex(&rule.calldata),
                 units(rule.amount, rule.token_address),
                 rule.recipient

@@ -202,9 +202,10 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
                 recipient: USDC,
                 amount: number(19),
                 target: ONE,
+                value: number(23),
                 calldata: bytes!("d00d"),
             }),
-            words(&["Once", &one, "0xd00d", "19 base units"]),
+            words(&["Once", &one, "23 wei", "0xd00d", "19 base units"]),
         ),
         (
             Rule::Timestamp(Timestamp { after: 0, before: NOON.into() }),

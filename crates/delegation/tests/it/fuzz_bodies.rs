@@ -1,8 +1,12 @@
 //! What must hold for any bytes at all. The fuzz targets run these, and so do the stable tests.
 
+use alloy_primitives::{Address, B256, U256, uint};
 use golem_delegation::{
     Environment, Kind, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, Rule, SigningDomain,
     permission,
+    ANY_DELEGATE, Delegation, DelegationTree, Kind, MAX_CONTEXT_BYTES, MAX_LINKS,
+    MAX_PASSKEY_BYTES, PasskeyError, PasskeyOwner, PasskeySignature, PermissionContext,
+    ROOT_AUTHORITY, Rule, SigningDomain, Standing, State,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
         BlockNumber, Cadence, DailySpendLimit, Deployed, DreamMode, EmotionalState,
@@ -16,6 +20,7 @@ use golem_delegation::{
         Timestamp, ValueLte, VaultNav,
     },
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A context that decodes has one form only, and nothing about it can panic.
 pub(crate) fn context(bytes: &[u8]) {
@@ -113,7 +118,7 @@ fn threshold_is_one(bytes: &[u8]) -> bool {
         && signers[0] != [0; 20]
 }
 
-/// A rule that was read is written as the same bytes, and goes through JSON unchanged.
+/// A rule that was read is written as the same bytes, goes through JSON unchanged, and has a sentence.
 fn every_kind(bytes: &[u8]) {
     for kind in Kind::ALL {
         let Ok(rule) = Rule::decode(*kind, bytes) else { continue };
@@ -121,6 +126,8 @@ fn every_kind(bytes: &[u8]) {
         assert_eq!(rule.encode().as_deref(), Ok(bytes), "{kind} in another form");
         let text = serde_json::to_string(&rule).unwrap();
         assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule, "{text}");
+        let words = rule.explain();
+        assert!(words.ends_with('.') && words.len() < 4_096, "{words}");
     }
 }
 
@@ -290,4 +297,114 @@ fn health(permission: &permission::Permission, expiry: Option<u64>) {
             assert!(health.left <= health.cap);
         }
     }
+}
+/// A passkey's signature that decodes has one form only, and nothing about it can panic.
+pub(crate) fn passkey(bytes: &[u8]) {
+    // The curve's generator: a key that nobody signs with here.
+    let x = uint!(0x6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296_U256);
+    let y = uint!(0x4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5_U256);
+    let decoded = PasskeySignature::decode(bytes);
+    if let Ok(signature) = &decoded {
+        assert!((96..=MAX_PASSKEY_BYTES).contains(&bytes.len()));
+        assert_eq!(signature.encode(), *bytes, "decoded from another form");
+        assert_eq!(signature.assertion.is_none(), bytes.len() == 96);
+    }
+    let key_id_hash = decoded.as_ref().map_or(B256::ZERO, |signature| signature.key_id_hash);
+    let owner = PasskeyOwner { key_id_hash, ..PasskeyOwner::new("", x, y) };
+    let domain = SigningDomain { chain_id: 8453, manager: Address::repeat_byte(1) };
+    let grant = Delegation {
+        delegate: Address::repeat_byte(2),
+        delegator: Address::repeat_byte(3),
+        authority: ROOT_AUTHORITY,
+        caveats: vec![],
+        salt: U256::ZERO,
+        signature: bytes.to_vec().into(),
+    };
+    let demanding = owner.of_relying_party("bardo.example").verified();
+    for owner in [owner, demanding] {
+        let verdict = domain.verify_passkey(&grant, &owner);
+        let refusal = verdict.expect_err("nobody has this key's secret");
+        assert_ne!(refusal, PasskeyError::NotAKey);
+        if let Err(error) = &decoded {
+            assert_eq!(refusal, *error);
+        }
+    }
+}
+
+/// Nodes that a tree of a few bytes has at most: more than the longest chain.
+const TREE_NODES: usize = 64;
+
+/// Delegations by what four bytes each say: a root, a child of an earlier one, a lost one, or one again.
+fn sown(bytes: &[u8]) -> Vec<Delegation> {
+    let party = |number: usize| Address::left_padding_from(&(0x1000 + number).to_be_bytes());
+    let mut links: Vec<Delegation> = Vec::new();
+    for chunk in bytes.chunks_exact(4).take(TREE_NODES) {
+        let [what, which, by, to] = [0, 1, 2, 3].map(|at: usize| usize::from(chunk[at]));
+        let index = links.len();
+        let above = links.get(which % index.max(1)).cloned();
+        let (authority, mut delegator) = match (what % 16, &above) {
+            (0, _) | (_, None) => (ROOT_AUTHORITY, party(0)),
+            (1, _) => (B256::repeat_byte(chunk[1]), party(0)),
+            (2, Some(again)) => {
+                links.push(again.clone().signed(vec![chunk[2]]));
+                continue;
+            }
+            (_, Some(parent)) => (parent.hash().0, parent.delegate),
+        };
+        if by % 16 == 1 {
+            delegator = party(999);
+        }
+        let delegate = if to % 16 == 1 { ANY_DELEGATE } else { party(index + 1) };
+        let (caveats, salt, signature) = (vec![], U256::from(index), Vec::new().into());
+        links.push(Delegation { delegate, delegator, authority, caveats, salt, signature });
+    }
+    let turn = links.len().min(bytes.first().copied().map_or(0, usize::from));
+    links.rotate_left(turn);
+    links
+}
+
+/// Whether a list is a tree, told one by one and by search alone.
+fn is_tree(links: &[Delegation]) -> bool {
+    let hashes: Vec<_> = links.iter().map(Delegation::hash).collect();
+    let unique: BTreeSet<_> = hashes.iter().collect();
+    let reaches_root = |leaf: &Delegation| {
+        let mut at = leaf;
+        for _ in 0..MAX_LINKS {
+            if at.is_root() {
+                return true;
+            }
+            let Some(parent) = hashes.iter().position(|hash| hash.0 == at.authority) else {
+                return false;
+            };
+            if ![at.delegator, ANY_DELEGATE].contains(&links[parent].delegate) {
+                return false;
+            }
+            at = &links[parent];
+        }
+        false
+    };
+    !links.is_empty() && unique.len() == links.len() && links.iter().all(reaches_root)
+}
+
+/// Any list of delegations is a tree or is refused, as a slower look at it says.
+pub(crate) fn tree(bytes: &[u8]) {
+    let links = sown(bytes);
+    let tree = DelegationTree::new(links.clone());
+    assert_eq!(tree.is_ok(), is_tree(&links), "{tree:?}");
+    let Ok(tree) = tree else { return };
+
+    assert_eq!((tree.len(), tree.walk().count()), (links.len(), links.len()));
+    let leaf = &links[links.len() - 1];
+    let chain = tree.chain(leaf.hash()).unwrap();
+    assert_eq!(chain.leaf(), leaf);
+    assert_eq!(PermissionContext::decode(&chain.encode()).as_ref(), Ok(&chain));
+    // Whatever died, the leaf is dead if that stands above it, and says so.
+    let killed = links[usize::from(bytes.last().copied().unwrap_or(0)) % links.len()].hash();
+    let mut facts: BTreeMap<_, _> = links.iter().map(|link| (link.hash(), State::Active)).collect();
+    facts.insert(killed, State::Expired);
+    let standings = tree.standings(&facts);
+    let below = chain.links().iter().any(|link| link.hash() == killed);
+    let dead = Standing::Dead { cause: State::Expired, by: killed };
+    assert_eq!(standings[&leaf.hash()], if below { dead } else { Standing::Active });
+    assert_eq!(tree.render(&standings).lines().count(), links.len());
 }

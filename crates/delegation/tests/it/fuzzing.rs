@@ -3,9 +3,11 @@
 use crate::{
     fixtures::{Delegations, read, testdata},
     fuzz_bodies,
+    passkeys::owners,
 };
 use alloy_primitives::{Bytes, hex};
 use golem_delegation::{MAX_CONTEXT_BYTES, PermissionContext, permission};
+use golem_delegation::{MAX_CONTEXT_BYTES, PasskeySignature, PermissionContext};
 use std::{collections::BTreeMap, fs};
 
 const MUTATIONS: usize = 20_000;
@@ -92,6 +94,11 @@ fn corpus_and_seeded_mutations_hold() {
         ("context", fuzz_bodies::context),
         ("permission", fuzz_bodies::permission),
         ("terms", fuzz_bodies::terms),
+    let bodies: [(_, Body); 4] = [
+        ("context", fuzz_bodies::context),
+        ("passkey", fuzz_bodies::passkey),
+        ("terms", fuzz_bodies::terms),
+        ("tree", fuzz_bodies::tree),
     ];
 
     for (target, body) in bodies {
@@ -142,6 +149,13 @@ fn the_corpus_of_permissions_is_read_but_for_what_says_so() {
             );
         }
     }
+#[test]
+fn the_passkeys_corpus_reaches_both_sides_of_the_decoder() {
+    let seeds = corpus("passkey");
+    let accepted = seeds.values().filter(|seed| PasskeySignature::decode(seed).is_ok()).count();
+
+    assert!(accepted >= 6, "{accepted} accepted");
+    assert!(seeds.len() - accepted >= 3, "{} refused", seeds.len() - accepted);
 }
 
 /// The seeds are the vectors, so that a change of those does not leave old bytes behind.
@@ -160,6 +174,20 @@ fn seeds_that_name_a_vector_are_that_vector() {
     ] {
         assert_eq!(contexts[seed], file.context(name), "{seed}");
     }
+
+    let owners = owners();
+    let passkeys = corpus("passkey");
+    for (seed, index) in [
+        ("usual", 0),
+        ("present", 1),
+        ("backed-up", 2),
+        ("extensions", 4),
+        ("challenge-first", 7),
+        ("long-origin", 9),
+    ] {
+        assert_eq!(passkeys[seed], owners.passkeys[index].grant.delegation.signature, "{seed}");
+    }
+    assert_eq!(passkeys["bare"], owners.passkeys[0].raw);
 
     let stock: serde_json::Value = read("stock-terms.json");
     let known: Vec<Bytes> = stock["vectors"]

@@ -32,7 +32,7 @@ pub(crate) struct Passkey {
     key_id_hash: B256,
     x: U256,
     y: U256,
-    raw: Bytes,
+    pub(crate) raw: Bytes,
     #[serde(flatten)]
     pub(crate) grant: Grant,
 }

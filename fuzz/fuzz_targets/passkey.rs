@@ -1,0 +1,9 @@
+//! Passkeys' signatures: any bytes that a delegation could carry.
+
+#![no_main]
+
+#[expect(dead_code, reason = "each target runs one body")]
+#[path = "../../crates/delegation/tests/it/fuzz_bodies.rs"]
+mod fuzz_bodies;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_bodies::passkey(bytes));
