@@ -219,7 +219,7 @@ impl PasskeySignature {
     /// use golem_delegation::{PasskeyError, PasskeySignature};
     /// assert_eq!(PasskeySignature::decode(&[0; 65]), Err(PasskeyError::TooShort { actual: 65 }));
     /// let bare = PasskeySignature::decode(&[1; 96])?;
-    /// assert_eq!(bare.encode(), [1; 96]);
+    /// assert_eq!(bare.encode(), vec![1; 96]);
     /// # Ok::<(), PasskeyError>(())
     /// ```
     pub fn decode(bytes: &[u8]) -> Result<Self, PasskeyError> {
