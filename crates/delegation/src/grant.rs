@@ -555,6 +555,7 @@ impl<'a> Parent<'a> {
 
     /// A Replicant: its budget, its life, and no children of its own.
     pub fn replicant(&self, child: &Replicant, salt: U256) -> Result<Delegation, GrantError> {
+        self.distinct(child.key)?;
         if child.budget == 0 {
             return Err(GrantError::Nothing { what: "budget" });
         }
@@ -589,6 +590,7 @@ impl<'a> Parent<'a> {
         bundles: &[Bundle],
         salt: U256,
     ) -> Result<Delegation, GrantError> {
+        self.distinct(key)?;
         let life = life(born, lifespan)?;
         let bundles = [bundles, &[Bundle::NoSubDelegation]].concat();
         self.child(key, life, &bundles, (key.into_word(), vec![]), salt)
@@ -603,6 +605,7 @@ impl<'a> Parent<'a> {
         born: u64,
         salt: U256,
     ) -> Result<Delegation, GrantError> {
+        self.distinct(key)?;
         let life = MortalityTimeWindow::new(born, self.charter.window.end())?;
         self.child(key, life, &phase.bundles(), (key.into_word(), vec![]), salt)
     }
@@ -628,6 +631,14 @@ impl<'a> Parent<'a> {
         let bundles = [Bundle::MaxValue(council.most)];
         let link = self.child(first, life, &bundles, (first.into_word(), beside), salt)?;
         Ok(Delegation { delegate: ANY_DELEGATE, ..link })
+    }
+
+    /// A child has a key of its own; a member of a council need not.
+    fn distinct(&self, key: Address) -> Result<(), GrantError> {
+        if key == self.chain.leaf().delegate {
+            return Err(GrantError::Key { key, why: "it is the parent's own" });
+        }
+        Ok(())
     }
 
     /// Whether everything above lets `key` redeem.
@@ -672,9 +683,6 @@ impl<'a> Parent<'a> {
     ) -> Result<Delegation, GrantError> {
         self.admit(key)?;
         let leaf = self.chain.leaf();
-        if key == leaf.delegate {
-            return Err(GrantError::Key { key, why: "it is the parent's own" });
-        }
         self.outlive(life.end())?;
         let charter = GolemCharter { agent_key: key, ..self.charter.clone() };
         let law = Law::new(charter).of_child(name).under(&[Bundle::TimeWindow(life)])?;

@@ -449,6 +449,11 @@ fn a_council_redeems_what_enough_of_it_agreed_to() {
     let law = law_of(&link);
     assert_eq!((law.nav_cap, law.replicants), (10_000_000, true));
     assert_eq!(chain(&[link, root]).links().len(), 2);
+    // The parent may sit in it, be its address the lowest.
+    let own =
+        Council { seats: [&council.seats[..], &[charter().agent_key]].concat(), ..council.clone() };
+    let sits = parent.council(&own, 2_000, U256::ZERO).unwrap();
+    assert_eq!(law_of(&sits).agent_key, charter().agent_key);
     let too_few = Council { needed: 4, ..council.clone() };
     let refusal = TermsError::Needed { needed: 4, signers: 3 };
     assert_eq!(parent.council(&too_few, 2_000, U256::ZERO), Err(refusal.into()));
