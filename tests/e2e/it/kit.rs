@@ -1,9 +1,25 @@
 //! MetaMask's own kit and a real bundler against the local chain: neither is told that it is one.
 
+use alloy::{
+    primitives::{B256, Bytes, U256, uint},
+    sol,
+};
 use anyhow::{Context, Result, ensure};
 use bardo_testkit::{Stage, root};
 use golem_chain::local::Bundler;
+use golem_delegation::{Delegation, PasskeyOwner, PasskeySignature, WebAuthn};
+use serde::Deserialize;
 use std::process::Command;
+
+sol! {
+    function isValidSignature(bytes32 hash, bytes signature) external view returns (bytes4);
+}
+
+/// What ERC-1271 answers for yes.
+const YES: [u8; 4] = [0x16, 0x26, 0xba, 0x7e];
+
+/// Order of P-256.
+const ORDER: U256 = uint!(0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551_U256);
 
 /// Runs one script of `kit/` and returns what it found.
 fn kit(
@@ -120,4 +136,116 @@ async fn a_user_operation_of_a_hybrid_owner_goes_through() -> Result<()> {
 #[tokio::test]
 async fn a_user_operation_of_a_multisig_owner_goes_through() -> Result<()> {
     user_operation("multisig").await
+}
+
+/// What `passkey.mjs` leaves behind: an account on the chain, and what its owner signed.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PasskeyAccount {
+    key_id: String,
+    x: U256,
+    y: U256,
+    digest: B256,
+    delegation: Delegation,
+    bare: Bytes,
+}
+
+impl PasskeyAccount {
+    fn signature(&self) -> Result<PasskeySignature> {
+        Ok(PasskeySignature::decode(&self.delegation.signature)?)
+    }
+
+    /// The owner's signature with something else in it.
+    fn changed(&self, change: impl FnOnce(&mut PasskeySignature)) -> Result<Bytes> {
+        let mut signature = self.signature()?;
+        change(&mut signature);
+        Ok(signature.encode())
+    }
+
+    fn rephrased(&self, change: impl FnOnce(&mut WebAuthn)) -> Result<Bytes> {
+        self.changed(|signature| {
+            if let Some(assertion) = &mut signature.assertion {
+                change(assertion);
+            }
+        })
+    }
+
+    fn flagged(&self, flags: u8, require: bool) -> Result<Bytes> {
+        self.rephrased(|assertion| {
+            let mut data = assertion.authenticator_data.to_vec();
+            if let Some(byte) = data.get_mut(32) {
+                *byte = flags;
+            }
+            assertion.authenticator_data = data.into();
+            assertion.require_user_verification = require;
+        })
+    }
+
+    /// What the account itself says.
+    async fn accepts(&self, stage: &Stage, signature: &Bytes) -> bool {
+        let call = isValidSignatureCall { hash: self.digest, signature: signature.clone() };
+        let answer = stage.node().read(self.delegation.delegator, call).await;
+        answer.is_ok_and(|magic| magic == YES)
+    }
+
+    /// What we say without asking it.
+    fn verifies(&self, stage: &Stage, signature: &Bytes) -> bool {
+        let owner = PasskeyOwner::new(&self.key_id, self.x, self.y);
+        let signed = self.delegation.clone().signed(signature.clone());
+        stage.domain().verify_passkey(&signed, &owner).is_ok()
+    }
+}
+
+/// SPEC G1: the account of a passkey, made by the kit, and our word for each signature beside the account's.
+#[tokio::test]
+async fn a_hybrid_account_says_of_its_passkey_what_we_say() -> Result<()> {
+    let stage = Stage::open().await?;
+    let found = kit("passkey.mjs", &[], &stage, None)?;
+    let owned: PasskeyAccount = serde_json::from_value(found)?;
+    ensure!(stage.domain().digest(&owned.delegation) == owned.digest, "another digest");
+    let sound = owned.delegation.signature.clone();
+    let bare = PasskeySignature::decode(&owned.bare)?;
+
+    for signature in [&sound, &owned.bare] {
+        ensure!(
+            owned.accepts(&stage, signature).await && owned.verifies(&stage, signature),
+            "sound"
+        );
+    }
+    let one = U256::from(1);
+    let wrong = [
+        ("high s", owned.changed(|it| it.s = ORDER - it.s)?),
+        ("high s, bare", PasskeySignature { s: ORDER - bare.s, ..bare.clone() }.encode()),
+        ("r of zero", owned.changed(|it| it.r = U256::ZERO)?),
+        ("s of zero", owned.changed(|it| it.s = U256::ZERO)?),
+        ("r beyond the order", owned.changed(|it| it.r += ORDER)?),
+        ("another r", owned.changed(|it| it.r += one)?),
+        ("another key", owned.changed(|it| it.key_id_hash = B256::ZERO)?),
+        ("no user", owned.flagged(0x04, false)?),
+        ("no verified user", owned.flagged(0x01, true)?),
+        ("backed up", owned.flagged(0x15, true)?),
+        ("other flags", owned.flagged(0x0d, true)?),
+        ("another place of the type", owned.rephrased(|it| it.response_type_location += one)?),
+        ("a place beyond the end", owned.rephrased(|it| it.response_type_location = U256::MAX)?),
+        ("another origin", owned.rephrased(|it| it.after_challenge = b"\"}".into())?),
+        ("short data", owned.rephrased(|it| it.authenticator_data.truncate(36))?),
+        ("cut", sound.slice(..sound.len() - 64)),
+        ("cut to a bare one", sound.slice(..96)),
+        ("a plain key's length", sound.slice(..65)),
+        ("nothing", Bytes::new()),
+    ];
+    for (name, signature) in wrong {
+        ensure!(!owned.accepts(&stage, &signature).await, "{name}: the account accepts it");
+        ensure!(!owned.verifies(&stage, &signature), "{name}: we accept it");
+    }
+    // Where we are stricter: what anybody may append is no part of a signature (ATK-05).
+    let appended: Bytes = [&sound[..], &[0; 32]].concat().into();
+    ensure!(
+        owned.accepts(&stage, &appended).await && !owned.verifies(&stage, &appended),
+        "appended"
+    );
+    // The word of a verified user is nobody's signature: the account takes it either way.
+    let unasked = owned.rephrased(|it| it.require_user_verification = false)?;
+    ensure!(owned.accepts(&stage, &unasked).await && owned.verifies(&stage, &unasked), "unasked");
+    Ok(())
 }
