@@ -24,18 +24,19 @@ use bardo_bindings::{
     golem_registry, threshold_enforcer,
 };
 use bardo_testkit::{charter_of, dollars};
-use golem_chain::{AccountKind, bundle_enforcers};
+use golem_chain::{AccountKind, bundle_enforcers, environment};
 use golem_custody::{DenialCode, Execution};
 use golem_delegation::{
-    ANY_DELEGATE, Caveat, Delegation,
+    ANY_DELEGATE, Caveat, Delegation, PermissionContext,
     bundles::{Bundle, Law, Spend},
     enforcers,
+    grant::{Grant, Parent, Renewal, Replicant},
     terms::{
         AllowedTargets, CoSignature, GolemCharter, LimitedCalls, MortalityTimeWindow, Redeemer,
         Threshold,
     },
 };
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 const DOLLAR: u64 = 1_000_000;
 const DAY: u64 = 86_400;
@@ -447,5 +448,65 @@ async fn the_council_acts_when_two_agree_to_the_very_call() -> Result<()> {
         stage.balance_of(book.usdc, field.account()).await? == dollars(30_000 - 10_001),
         "two deposits and nothing else"
     );
+    Ok(())
+}
+
+/// SPEC G8, D4, D11: what the builders make is what the chain takes, and the older grant dies with its first use.
+#[tokio::test]
+async fn a_fed_and_a_rotated_grant_each_end_the_one_before() -> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    let environment = environment();
+    let old = alpha.links.first().context("a grant")?;
+    let signed = |renewal: Renewal| -> Result<Vec<Delegation>> {
+        Ok(vec![field.owner.signer.grant(&stage.domain(), renewal.delegation)?])
+    };
+    let fed = signed(Grant::read(old, &environment)?.feed(alpha.law.window.end() + 30 * DAY)?)?;
+    let next = RawKey::born(stage).await?;
+    let newer = fed.first().context("a grant")?;
+    let rotated = signed(Grant::read(newer, &environment)?.rotate(next.address())?)?;
+
+    // Signed, and not used: nothing has ended yet.
+    alpha.key.does(stage, &alpha.links, &field.swap(400)).await?;
+    alpha.key.does(stage, &fed, &field.swap(400)).await?;
+    alpha.key.refused(stage, &alpha.links, &field.swap(1), DenialCode::Superseded).await?;
+    // A new grant sheds nothing that was spent (ATK-31).
+    alpha.key.refused(stage, &fed, &field.swap(300), DenialCode::Spend).await?;
+    next.refused(stage, &rotated, &field.swap(300), DenialCode::Spend).await?;
+    next.does(stage, &rotated, &field.swap(1)).await?;
+    alpha.key.refused(stage, &fed, &field.swap(1), DenialCode::Superseded).await?;
+    // It lives on when the first one would have ended.
+    stage.warp(alpha.law.window.end() + 1).await?;
+    next.does(stage, &rotated, &field.disapprove()).await?;
+    Ok(())
+}
+
+/// SPEC G9: a Replicant as the builder makes it.
+#[tokio::test]
+async fn a_built_replicant_lives_within_what_it_was_given() -> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    let environment = environment();
+    let child = RawKey::born(stage).await?;
+    let above = PermissionContext::new(alpha.links.clone())?;
+    let tester = Replicant {
+        key: child.address(),
+        id: child.address().into_word(),
+        budget: 50 * DOLLAR,
+        born: stage.now().await?,
+        lifespan: DAY,
+        targets: vec![stage.book().swap_router_02],
+        methods: vec![],
+        calls: NonZeroU64::new(2),
+    };
+    let link = Parent::read(&above, &environment)?.replicant(&tester, U256::ZERO)?;
+    let signature = alpha.key.sign(stage.domain().digest(&link))?;
+    let links = [&[link.signed(signature.to_vec())], &alpha.links[..]].concat();
+
+    child.refused(stage, &links, &field.swap(51), DenialCode::Budget).await?;
+    child.refused(stage, &links, &field.disapprove(), DenialCode::Target).await?;
+    child.does(stage, &links, &field.swap(30)).await?;
+    child.does(stage, &links, &field.swap(1)).await?;
+    child.refused(stage, &links, &field.swap(1), DenialCode::Calls).await?;
     Ok(())
 }
