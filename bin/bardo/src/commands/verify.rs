@@ -3,13 +3,21 @@ use crate::{
     cli::VerifyArgs,
     input,
 };
+use alloy::primitives::{Address, B256};
 use golem_delegation::{Delegation, PasskeyOwner, PermissionContext, SigningDomain};
 use serde_json::{Value, json};
+
+/// Whose signature it is.
+#[derive(Clone, Copy)]
+enum By {
+    Key(Address),
+    Passkey(B256),
+}
 
 /// `bardo delegation verify`
 pub(crate) fn verify(args: &VerifyArgs) -> Result<Answer, Failure> {
     let links = input::links(&args.file)?;
-    let checked: Vec<(Delegation, Result<String, String>)> = links
+    let checked: Vec<(Delegation, Result<By, String>)> = links
         .iter()
         .enumerate()
         .map(|(index, link)| {
@@ -36,16 +44,15 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Answer, Failure> {
 }
 
 /// By whom a link is signed, or why it is not.
-fn signed(args: &VerifyArgs, link: &Delegation, is_owners: bool) -> Result<String, String> {
+fn signed(args: &VerifyArgs, link: &Delegation, is_owners: bool) -> Result<By, String> {
     let domain = SigningDomain { chain_id: args.domain.chain_id, manager: args.domain.manager };
     if let Some(owner) = passkey(args).filter(|_| is_owners) {
         let verdict = domain.verify_passkey(link, &owner);
-        let name = format!("the passkey {}", owner.key_id_hash);
-        return verdict.map(|()| name).map_err(|error| error.to_string());
+        return verdict.map(|()| By::Passkey(owner.key_id_hash)).map_err(|error| error.to_string());
     }
     let signer = args.signer.filter(|_| is_owners).unwrap_or(link.delegator);
     let verdict = domain.verify(link, signer);
-    verdict.map(|()| signer.to_string()).map_err(|error| error.to_string())
+    verdict.map(|()| By::Key(signer)).map_err(|error| error.to_string())
 }
 
 fn passkey(args: &VerifyArgs) -> Option<PasskeyOwner> {
@@ -59,17 +66,19 @@ fn passkey(args: &VerifyArgs) -> Option<PasskeyOwner> {
     Some(owner)
 }
 
-fn row(link: &Delegation, verdict: &Result<String, String>) -> Value {
+fn row(link: &Delegation, verdict: &Result<By, String>) -> Value {
     let hash = link.hash();
     match verdict {
-        Ok(signer) => json!({ "valid": true, "hash": hash, "signer": signer }),
+        Ok(By::Key(signer)) => json!({ "valid": true, "hash": hash, "signer": signer }),
+        Ok(By::Passkey(key)) => json!({ "valid": true, "hash": hash, "passkey": key }),
         Err(reason) => json!({ "valid": false, "hash": hash, "reason": reason }),
     }
 }
 
-fn line(link: &Delegation, verdict: &Result<String, String>) -> String {
+fn line(link: &Delegation, verdict: &Result<By, String>) -> String {
     match verdict {
-        Ok(signer) => format!("{} is signed by {signer}", link.hash()),
+        Ok(By::Key(signer)) => format!("{} is signed by {signer}", link.hash()),
+        Ok(By::Passkey(key)) => format!("{} is signed by the passkey {key}", link.hash()),
         Err(reason) => reason.clone(),
     }
 }

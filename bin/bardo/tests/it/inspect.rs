@@ -174,8 +174,9 @@ fn a_passkey_is_verified_and_held_to_what_is_demanded() -> Result<()> {
         run(&one["delegation"], &[&words[..], more].concat())
     };
 
-    let signed = verify(first, &["--passkey", &owner(first)])?;
+    let signed = verify(first, &["--passkey", &owner(first), "--json"])?;
     assert_eq!(signed.code, 0, "{signed:?}");
+    assert_eq!(signed.json()?["passkey"], first["keyIdHash"]);
     let demands = ["--relying-party", "bardo.example", "--user-verified"];
     assert_eq!(verify(first, &[&["--passkey", &owner(first)], &demands[..]].concat())?.code, 0);
     let other_site = ["--passkey", &owner(first), "--relying-party", "thief.example"];
