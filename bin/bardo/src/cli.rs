@@ -3,8 +3,10 @@ use alloy::primitives::{Address, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use golem_delegation::permission::{Asset, Token};
-use golem_delegation::{DelegationHash, PasskeyOwner, State};
+use golem_delegation::{
+    DelegationHash, PasskeyOwner, State,
+    permission::{Asset, Token},
+};
 use std::path::PathBuf;
 use url::Url;
 
@@ -425,6 +427,8 @@ fn whole(text: &str) -> Result<U256, String> {
         return Err("not a whole number of base units".to_owned());
     }
     U256::from_str_radix(text, 10).map_err(|error| error.to_string())
+}
+
 /// `ID,X,Y`; coordinates in hex with 0x.
 fn passkey(text: &str) -> Result<PasskeyOwner, String> {
     let [id, x, y] = text.split(',').collect::<Vec<_>>()[..] else {

@@ -3,8 +3,8 @@
 mod attenuates;
 mod caveat;
 mod deploy;
-pub(crate) mod permission;
 mod explain;
+pub(crate) mod permission;
 mod redeem;
 mod sign;
 mod simulate;

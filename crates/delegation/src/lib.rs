@@ -12,7 +12,6 @@ mod explain;
 pub mod grant;
 mod params;
 pub mod permission;
-pub mod grant;
 mod rule;
 mod signing;
 mod spend_window;

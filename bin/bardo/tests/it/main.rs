@@ -8,7 +8,7 @@ mod delegation;
 mod demo;
 mod deploy;
 mod habits;
-mod permission;
 mod inspect;
+mod permission;
 mod revocation;
 mod up;

@@ -2,11 +2,9 @@
 
 use alloy_primitives::{Address, B256, U256, uint};
 use golem_delegation::{
-    Environment, Kind, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext, Rule, SigningDomain,
-    permission,
-    ANY_DELEGATE, Delegation, DelegationTree, Kind, MAX_CONTEXT_BYTES, MAX_LINKS,
+    ANY_DELEGATE, Delegation, DelegationTree, Environment, Kind, MAX_CONTEXT_BYTES, MAX_LINKS,
     MAX_PASSKEY_BYTES, PasskeyError, PasskeyOwner, PasskeySignature, PermissionContext,
-    ROOT_AUTHORITY, Rule, SigningDomain, Standing, State,
+    ROOT_AUTHORITY, Rule, SigningDomain, Standing, State, permission,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
         BlockNumber, Cadence, DailySpendLimit, Deployed, DreamMode, EmotionalState,
@@ -298,6 +296,7 @@ fn health(permission: &permission::Permission, expiry: Option<u64>) {
         }
     }
 }
+
 /// A passkey's signature that decodes has one form only, and nothing about it can panic.
 pub(crate) fn passkey(bytes: &[u8]) {
     // The curve's generator: a key that nobody signs with here.
