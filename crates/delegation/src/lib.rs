@@ -4,6 +4,7 @@
 mod abi;
 mod attenuation;
 mod attestation;
+pub mod blast_radius;
 pub mod bundles;
 mod context;
 mod delegation;

@@ -61,6 +61,11 @@ impl SpendTerms {
         self.epoch
     }
 
+    /// What of the cap can be spent: whole units.
+    pub(crate) const fn spendable(&self) -> u64 {
+        self.cap >> self.scale() << self.scale()
+    }
+
     /// The smallest scale at which the cap is less than 2^15 units.
     pub(crate) const fn scale(&self) -> u32 {
         u64::BITS - (self.cap >> UNIT_BITS).leading_zeros()
@@ -232,6 +237,26 @@ impl SpendWindow {
     /// would refuse even zero, this refuses alike.
     pub fn remaining(&self, terms: &SpendTerms, now: u64) -> Result<u64, SpendRefusal> {
         Ok(self.current(terms, now)?.room(terms.cap))
+    }
+
+    /// How long a bucket of the window's grid lasts; nothing for one that was never used.
+    pub(crate) fn bucket_seconds(&self) -> u64 {
+        u64::from(self.bucket_minutes) * SECONDS_PER_MINUTE
+    }
+
+    /// Moments after `from` at which something frees on the window's own grid, where `terms` bring another:
+    /// who comes later carries less over.
+    pub(crate) fn boundaries(&self, terms: &SpendTerms, from: u64) -> Vec<u64> {
+        let SpendTerms { epoch, bucket_minutes, .. } = *terms;
+        let kept = epoch == self.epoch && bucket_minutes <= self.bucket_minutes;
+        if self.bucket_minutes == 0 || kept || bucket_minutes == self.bucket_minutes {
+            return Vec::new();
+        }
+        let now = bucket_at(from, self.bucket_minutes);
+        (1u64..)
+            .take(BUCKETS)
+            .map(|passed| now.saturating_add(passed).saturating_mul(self.bucket_seconds()))
+            .collect()
     }
 
     /// The window as of `now` and under `terms`, with nothing spent yet.

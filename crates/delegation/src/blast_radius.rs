@@ -1,0 +1,317 @@
+//! What a stolen key can cost: the most that its thief can take, by day, asset and cause.
+//!
+//! ```text
+//! chain of delegations ──► Law        what binds him, link by link, at its tightest
+//! facts of the chain ────► Reckoning  what is there, and what is used up
+//!                              │
+//!                              ▼
+//!                         BlastRadius: numbers · a series · a sentence · what was assumed
+//! ```
+//!
+//! The thief has the key and the grant, skips all of our code, owns the pools he trades in, and writes phase,
+//! dreams and feelings himself: so he is Thriving for as long as he likes and Terminal when that pays, and none of
+//! it is an input. Everything rounds against the owner. A rule that is not understood takes nothing off, a
+//! fact that is missing leaves its asset open, and the total says so.
+//!
+//! # Under a charter
+//!
+//! | cause | by which he gains | bound |
+//! |---|---|---|
+//! | slippage | swaps, and liquidity in a pool that he moved | slippage × what the spend window lets through |
+//! | vaults | shares that round in his favour, bought and sold | slippage × the same, once more, and × what lies in vaults |
+//! | settlement | Terminal lifts the caps, and every asset converts once, one way | slippage × what is not the settlement asset |
+//! | gas | gas money for the key | the gas window |
+//! | in hand | what the key itself holds | all of it |
+//!
+//! Tokens go to the beneficiary or stay, so there is no outflow; unless the beneficiary is the key, or
+//! there is no charter at all. Nothing exceeds what is there.
+
+mod decimal;
+mod law;
+mod observed;
+mod reckoning;
+mod schedule;
+mod words;
+mod worth;
+
+pub use observed::{CharterFacts, Observed, Price, TokenFacts};
+pub use schedule::SpendSchedule;
+pub use words::{Assumption, Date, Dollars, Ended};
+
+use crate::{Environment, PermissionContext};
+use alloy_primitives::{Address, U256};
+use law::Law;
+use reckoning::Reckoning;
+use serde::Serialize;
+use worth::{Known, least, sum};
+
+/// Seconds of a day.
+pub const DAY: u64 = 86_400;
+/// Days that are listed one by one; totals go on to the end.
+pub const MAX_DAYS: usize = 366;
+/// Assets that are looked at.
+pub const MAX_ASSETS: usize = 512;
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlastRadiusError {
+    /// More assets than [`MAX_ASSETS`].
+    #[error("{actual} assets are more than {limit}")]
+    TooManyAssets {
+        /// The limit.
+        limit: usize,
+        /// What was given.
+        actual: usize,
+    },
+}
+
+/// A fact that was asked for and not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Missing {
+    /// Of which token; zero is the chain's own coin.
+    pub token: Address,
+    /// The name of the field in [`TokenFacts`], in camelCase.
+    pub what: &'static str,
+}
+
+/// Micro-dollars by the way they are lost; `None` is what cannot be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Causes {
+    /// Sent away for nothing.
+    #[serde(serialize_with = "decimal::some")]
+    pub outflow: Option<U256>,
+    /// Lost in swaps and pools.
+    #[serde(serialize_with = "decimal::some")]
+    pub slippage: Option<U256>,
+    /// Lost in buying and selling shares of vaults.
+    #[serde(serialize_with = "decimal::some")]
+    pub vaults: Option<U256>,
+    /// Lost in the one conversion of a dying Golem.
+    #[serde(serialize_with = "decimal::some")]
+    pub settlement: Option<U256>,
+    /// Fetched as gas money.
+    #[serde(serialize_with = "decimal::some")]
+    pub gas: Option<U256>,
+    /// Held by the key itself.
+    #[serde(serialize_with = "decimal::some")]
+    pub in_hand: Option<U256>,
+}
+
+impl Causes {
+    const fn none() -> Self {
+        let nothing = Some(U256::ZERO);
+        Self {
+            outflow: nothing,
+            slippage: nothing,
+            vaults: nothing,
+            settlement: nothing,
+            gas: nothing,
+            in_hand: nothing,
+        }
+    }
+
+    const fn all(&self) -> [Option<U256>; 6] {
+        [self.outflow, self.slippage, self.vaults, self.settlement, self.gas, self.in_hand]
+    }
+
+    /// All of them; none where one of them cannot be told.
+    #[must_use]
+    pub fn total(&self) -> Option<U256> {
+        sum(self.all())
+    }
+
+    /// All that can be told.
+    #[must_use]
+    pub fn known(&self) -> U256 {
+        self.all().into_iter().flatten().fold(U256::ZERO, U256::saturating_add)
+    }
+
+    /// Cut to what is there; what is in hand is in hand.
+    fn at_most(mut self, wealth: Known) -> Self {
+        let mut left = wealth;
+        let account = [
+            &mut self.outflow,
+            &mut self.slippage,
+            &mut self.vaults,
+            &mut self.settlement,
+            &mut self.gas,
+        ];
+        for cause in account {
+            *cause = least(*cause, left);
+            left = left.map(|left| left.saturating_sub(cause.unwrap_or_default()));
+        }
+        self
+    }
+}
+
+/// One day of the series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Day {
+    /// Days from now.
+    pub day: u64,
+    /// Its first second, UTC.
+    #[serde(serialize_with = "decimal::text")]
+    pub start: u64,
+    /// The most by its end, from now on, in micro-dollars; `None` is what cannot be told.
+    #[serde(serialize_with = "decimal::some")]
+    pub cumulative: Option<U256>,
+    /// What it adds to the day before.
+    #[serde(serialize_with = "decimal::some")]
+    pub added: Option<U256>,
+}
+
+/// The most that one asset can lose if he goes for it. Rows do not add up: together they lose no more than
+/// the total.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asset {
+    /// Which; zero is the chain's own coin.
+    pub token: Address,
+    /// In base units; `None` is what cannot be told.
+    #[serde(serialize_with = "decimal::some")]
+    pub amount: Option<U256>,
+    /// At the feed's price.
+    #[serde(serialize_with = "decimal::some")]
+    pub micro_dollars: Option<U256>,
+    /// The same by the end of each day of the series.
+    #[serde(serialize_with = "decimal::each")]
+    pub days: Vec<Option<U256>>,
+}
+
+/// One point of a chart: a second, and the most by then in micro-dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// When, UTC.
+    pub at: u64,
+    /// How much; `None` is what cannot be told.
+    pub micro_dollars: Option<U256>,
+}
+
+/// The most that a thief of the key can take from now until the grant ends.
+///
+/// ```
+/// use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY};
+/// use golem_delegation::blast_radius::{BlastRadius, Observed};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+/// let chain = PermissionContext::new(vec![root])?;
+/// let radius = BlastRadius::of(&chain, &Environment::default(), 1_800_000_000, &Observed::default())?;
+///
+/// assert_eq!(radius.total(), None);
+/// assert!(radius.to_string().contains("everything"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BlastRadius {
+    /// The second it was asked for.
+    #[serde(serialize_with = "decimal::text")]
+    pub now: u64,
+    /// Last second of the grant; `None` where nothing ends it.
+    #[serde(serialize_with = "decimal::some")]
+    pub until: Option<u64>,
+    /// Why the grant is worth nothing to him, if it is not.
+    pub ended: Option<Ended>,
+    /// Whether nothing bounds what he takes of the account.
+    pub everything: bool,
+    /// The total by cause, in micro-dollars.
+    pub causes: Causes,
+    /// Each asset.
+    pub assets: Vec<Asset>,
+    /// Each day, up to [`MAX_DAYS`] of them.
+    pub days: Vec<Day>,
+    /// Facts that were missing.
+    pub missing: Vec<Missing>,
+    /// What was taken for granted.
+    pub assumptions: Vec<Assumption>,
+}
+
+impl BlastRadius {
+    /// Of a chain, with what is known of it at `now`, in seconds.
+    pub fn of(
+        chain: &PermissionContext,
+        environment: &Environment,
+        now: u64,
+        observed: &Observed,
+    ) -> Result<Self, BlastRadiusError> {
+        let law = Law::read(chain, environment, now, observed);
+        let reckoning = Reckoning::new(&law, observed)?;
+        let until = law.until;
+        // Nothing changes after the end, and an end that never comes is reckoned as the last second there is.
+        let last = until.unwrap_or(u64::MAX).max(now);
+        let moments = moments(now, if law.ended.is_some() { now } else { last });
+        let causes = reckoning.by(last);
+        let assets = reckoning.assets(&moments, last);
+        let mut before = Some(U256::ZERO);
+        let days = (0u64..)
+            .zip(&moments)
+            .map(|(day, moment)| {
+                let cumulative = reckoning.by(*moment).total();
+                let added = cumulative.zip(before).map(|(now, before)| now.saturating_sub(before));
+                before = cumulative;
+                let start = now.saturating_add(day.saturating_mul(DAY));
+                Day { day, start, cumulative, added }
+            })
+            .collect::<Vec<_>>();
+        let everything = law.ended.is_none() && law.is_open();
+        let mut missing = reckoning.missing.clone();
+        if reckoning.needs_coin_price() {
+            missing.insert(Missing { token: Address::ZERO, what: "price" });
+        }
+        let mut assumptions = law.assumptions.clone();
+        assumptions.extend(words::ALWAYS);
+        if until.is_none() && law.ended.is_none() {
+            assumptions.insert(Assumption::NoExpiry);
+        }
+        if moments.last().is_some_and(|moment| *moment < last) && law.ended.is_none() {
+            assumptions.insert(Assumption::SeriesCut { days: moments.len() });
+        }
+        let ended = law.ended.clone();
+        Ok(Self {
+            now,
+            until,
+            ended,
+            everything,
+            causes,
+            assets,
+            days,
+            missing: missing.into_iter().collect(),
+            assumptions: assumptions.into_iter().collect(),
+        })
+    }
+
+    /// Micro-dollars in all; `None` where a bound or a fact is missing, and [`Causes::known`] is only a part.
+    #[must_use]
+    pub fn total(&self) -> Option<U256> {
+        if self.everything { None } else { self.causes.total() }
+    }
+
+    /// For a chart: what it comes to by the end of each day, from nothing on.
+    #[must_use]
+    pub fn series(&self) -> Vec<Point> {
+        let first = Point { at: self.now, micro_dollars: Some(U256::ZERO) };
+        let ends = self.days.iter().map(|day| {
+            let end = day.start.saturating_add(DAY);
+            let at = self.until.map_or(end, |until| end.min(until.max(self.now)));
+            Point { at, micro_dollars: day.cumulative }
+        });
+        std::iter::once(first).chain(ends).collect()
+    }
+}
+
+/// Last seconds of the days from `now` to `last`, the first [`MAX_DAYS`] of them.
+fn moments(now: u64, last: u64) -> Vec<u64> {
+    let days = (last - now.min(last)) / DAY;
+    (0..=days)
+        .take(MAX_DAYS)
+        .map(|day| {
+            let next = day.saturating_add(1).saturating_mul(DAY).saturating_sub(1);
+            now.saturating_add(next).min(last)
+        })
+        .collect()
+}

@@ -1,0 +1,303 @@
+//! What of a chain binds whoever holds its key.
+
+use super::{Assumption, Ended, Observed, SpendSchedule};
+use crate::{
+    Delegation, Environment, PermissionContext, Rule, SpendRefusal, SpendTerms, SpendWindow,
+    terms::{Class, GolemCharter, Role},
+};
+use alloy_primitives::{Address, B256, U256};
+use std::collections::BTreeSet;
+
+/// The whole, in basis points.
+pub(super) const WHOLE: u16 = 10_000;
+/// No grant's epoch.
+const NO_EPOCH: u16 = u16::MAX;
+
+/// Everything that binds him, over all links.
+#[derive(Debug)]
+pub(super) struct Law {
+    /// First second at which the grant is good.
+    pub(super) from: u64,
+    /// The last; none where no link names one.
+    pub(super) until: Option<u64>,
+    pub(super) ended: Option<Ended>,
+    pub(super) charters: Vec<CharterLaw>,
+    /// Redemptions left.
+    pub(super) calls: Option<U256>,
+    /// What is left of budgets for a whole life, in micro-dollars.
+    pub(super) budget: Option<U256>,
+    pub(super) assumptions: BTreeSet<Assumption>,
+}
+
+/// One charter, and what it has counted.
+#[derive(Debug)]
+pub(super) struct CharterLaw {
+    pub(super) charter: GolemCharter,
+    pub(super) volume: SpendSchedule,
+    pub(super) gas: Option<SpendSchedule>,
+    /// What a dying Golem converts to; none where that is not known.
+    pub(super) settlement: Option<Address>,
+    /// What a trade may lose: all of it where its proceeds go to another account.
+    pub(super) loss_bps: u16,
+    /// Whether money that goes home goes to him.
+    pub(super) open: bool,
+}
+
+impl Law {
+    pub(super) fn read(
+        chain: &PermissionContext,
+        environment: &Environment,
+        now: u64,
+        observed: &Observed,
+    ) -> Self {
+        let mut law = Self {
+            from: now,
+            until: None,
+            ended: None,
+            charters: Vec::new(),
+            calls: None,
+            budget: None,
+            assumptions: BTreeSet::new(),
+        };
+        for link in chain.links() {
+            let hash = link.hash().0;
+            if observed.disabled.contains(&hash) {
+                law.end(Ended::Disabled { delegation: hash });
+            }
+            for caveat in &link.caveats {
+                match environment.read(caveat) {
+                    Ok(rule) => law.bind(hash, caveat.enforcer, &rule, observed),
+                    // What cannot be read may bind him or not.
+                    Err(_unreadable) => law.not_counted(caveat.enforcer.to_string()),
+                }
+            }
+        }
+        if law.until.is_some_and(|until| until < law.from) {
+            let at = law.until.unwrap_or(law.from);
+            law.end(Ended::Expired { at });
+        }
+        law.count_charters(chain, environment, observed);
+        law
+    }
+
+    /// Whether nothing keeps money from leaving.
+    pub(super) fn is_open(&self) -> bool {
+        self.charters.iter().all(|law| law.open)
+    }
+
+    fn end(&mut self, why: Ended) {
+        self.ended.get_or_insert(why);
+    }
+
+    fn not_counted(&mut self, rule: String) {
+        self.assumptions.insert(Assumption::RuleNotCounted { rule });
+    }
+
+    fn starts(&mut self, at: u64) {
+        self.from = self.from.max(at);
+    }
+
+    fn ends(&mut self, at: u64) {
+        self.until = Some(self.until.map_or(at, |until| until.min(at)));
+    }
+
+    fn bind(&mut self, hash: B256, enforcer: Address, rule: &Rule, observed: &Observed) {
+        let count = observed.counters.get(&(hash, enforcer)).copied();
+        match rule {
+            Rule::GolemCharter(charter) => {
+                self.starts(charter.window.start());
+                self.ends(charter.window.end());
+            }
+            Rule::MortalityTimeWindow(window) => {
+                self.starts(window.start());
+                self.ends(window.end());
+            }
+            Rule::Timestamp(timestamp) => {
+                if timestamp.after != 0 {
+                    self.starts(
+                        u64::try_from(timestamp.after).unwrap_or(u64::MAX).saturating_add(1),
+                    );
+                }
+                if timestamp.before != 0 {
+                    self.ends(
+                        u64::try_from(timestamp.before).unwrap_or(u64::MAX).saturating_sub(1),
+                    );
+                }
+            }
+            Rule::ReplicantBudget(budget) => {
+                self.ends(budget.not_after);
+                let left = U256::from(budget.budget).saturating_sub(self.counted(count));
+                self.budget = Some(self.budget.map_or(left, |before| before.min(left)));
+            }
+            Rule::LimitedCalls(limit) => {
+                let left = limit.0.saturating_sub(self.counted(count));
+                if left.is_zero() {
+                    self.end(Ended::NoCallsLeft { delegation: hash });
+                }
+                self.calls = Some(self.calls.map_or(left, |before| before.min(left)));
+            }
+            Rule::Opaque(opaque) => self.not_counted(opaque.enforcer.to_string()),
+            other => {
+                if let Some(kind) = other.kind() {
+                    self.not_counted(kind.name().to_owned());
+                }
+            }
+        }
+    }
+
+    /// What was counted already; nothing where that is not known.
+    fn counted(&mut self, count: Option<U256>) -> U256 {
+        if count.is_none() {
+            self.assumptions.insert(Assumption::CounterUnknown);
+        }
+        count.unwrap_or_default()
+    }
+
+    /// Behind the rest: a charter's windows are counted from the first second that all links allow.
+    fn count_charters(
+        &mut self,
+        chain: &PermissionContext,
+        environment: &Environment,
+        observed: &Observed,
+    ) {
+        for link in chain.links() {
+            for caveat in &link.caveats {
+                if let Ok(Rule::GolemCharter(charter)) = environment.read(caveat) {
+                    self.count_charter(chain, link, *charter, observed);
+                }
+            }
+        }
+    }
+
+    fn count_charter(
+        &mut self,
+        chain: &PermissionContext,
+        link: &Delegation,
+        charter: GolemCharter,
+        observed: &Observed,
+    ) {
+        let facts = observed.charters.get(&(link.delegator, charter.golem_id)).cloned();
+        let facts = facts.unwrap_or_default();
+        let (epoch, generation) = (charter.epoch, charter.generation);
+        // Epochs and generations that have not begun will begin; those that are past are past.
+        if let Some(lowest) = facts.min_epoch.filter(|lowest| epoch < *lowest || epoch == NO_EPOCH)
+        {
+            self.end(Ended::EpochRevoked { epoch, lowest });
+        }
+        if let Some(current) = facts.generation.filter(|current| generation < *current) {
+            self.end(Ended::GenerationRevoked { generation, current });
+        }
+        let terms = SpendTerms::new(charter.spend_cap, charter.bucket_minutes, epoch);
+        let volume = terms.and_then(|terms| self.schedule(facts.spend_window, &terms));
+        let Some(volume) = self.or_end(volume) else { return };
+        let gas = match SpendTerms::new(charter.gas_daily_cap, SpendTerms::DAY, epoch) {
+            Ok(terms) if charter.tops_up() => {
+                let gas = self.schedule(facts.gas_window, &terms);
+                self.or_end(gas)
+            }
+            _ => None,
+        };
+        let settlement = facts.settlement.map(|word| {
+            let named = word >> 160usize == U256::from(epoch) && !word.is_zero();
+            if named { Address::from_word(B256::from(word)) } else { charter.settlement_asset }
+        });
+        if settlement.is_none() {
+            self.assumptions.insert(Assumption::SettlementUnknown);
+        }
+        let home = charter.account == chain.root().delegator;
+        if !home {
+            self.assumptions.insert(Assumption::OtherAccount { account: charter.account });
+        }
+        let open = charter.beneficiary == charter.agent_key
+            || chain.links().iter().any(|link| link.delegate == charter.beneficiary);
+        if open {
+            self.assumptions.insert(Assumption::BeneficiaryIsTheKey);
+        } else {
+            let beneficiary = charter.beneficiary;
+            self.assumptions.insert(Assumption::Beneficiary { beneficiary });
+        }
+        if charter.allows(Class::Sell) {
+            self.assumptions.insert(Assumption::KnowledgeHasNoPrice);
+        }
+        let loss_bps = if home { charter.slippage_bps } else { WHOLE };
+        self.charters.push(CharterLaw { charter, volume, gas, settlement, loss_bps, open });
+    }
+
+    /// Of a window that is not known, or that cannot be of this time, nothing is used up.
+    fn schedule(
+        &mut self,
+        word: Option<U256>,
+        terms: &SpendTerms,
+    ) -> Result<SpendSchedule, SpendRefusal> {
+        let unused = SpendWindow::default();
+        if word.is_none() {
+            self.assumptions.insert(Assumption::WindowUnknown);
+        }
+        let window = word.map_or(unused, SpendWindow::from_word);
+        match SpendSchedule::new(&window, terms, self.from) {
+            Err(SpendRefusal::TimeWentBack { .. }) => {
+                self.assumptions.insert(Assumption::WindowUnknown);
+                SpendSchedule::new(&unused, terms, self.from)
+            }
+            other => other,
+        }
+    }
+
+    /// A charter whose window refuses even nothing lets nothing through.
+    fn or_end(&mut self, schedule: Result<SpendSchedule, SpendRefusal>) -> Option<SpendSchedule> {
+        match schedule {
+            Ok(schedule) => Some(schedule),
+            Err(refusal) => {
+                self.end(Ended::WindowRefuses { why: refusal.to_string() });
+                None
+            }
+        }
+    }
+}
+
+impl GolemCharter {
+    pub(super) const fn allows(&self, class: Class) -> bool {
+        self.classes.contains(class)
+    }
+
+    /// Whether anything has the role; an address may stand twice, and then either may count.
+    pub(super) fn lists(&self, role: Role) -> bool {
+        self.listing.targets.iter().any(|target| target.role == role)
+            || self.listing.tokens.iter().any(|token| token.role == Some(role))
+    }
+
+    pub(super) fn is_callable(&self, token: Address) -> bool {
+        self.listing.targets.iter().any(|target| target.target == token)
+            || self.listing.tokens.iter().any(|known| known.token == token && known.role.is_some())
+    }
+
+    pub(super) fn swaps(&self) -> bool {
+        self.allows(Class::Swap) && (self.lists(Role::SwapRouter) || self.lists(Role::SwapRouter02))
+    }
+
+    pub(super) fn deposits(&self) -> bool {
+        self.allows(Class::Deposit) && self.lists(Role::Vault)
+    }
+
+    pub(super) fn withdraws(&self) -> bool {
+        self.allows(Class::Withdraw) && self.lists(Role::Vault)
+    }
+
+    /// Whether anything that counts as spending is possible; no execution may be worth more than the cap on one.
+    pub(super) fn trades(&self) -> bool {
+        let pools = self.allows(Class::AddLiquidity) && self.lists(Role::PositionManager);
+        self.nav_cap > 0 && (self.swaps() || self.deposits() || pools)
+    }
+
+    pub(super) fn wraps(&self) -> bool {
+        self.allows(Class::Wrap) && self.lists(Role::Weth)
+    }
+
+    pub(super) fn unwraps(&self) -> bool {
+        self.allows(Class::Unwrap) && self.lists(Role::Weth)
+    }
+
+    pub(super) fn tops_up(&self) -> bool {
+        self.allows(Class::GasTopUp) && self.gas_ceiling > 0 && self.lists(Role::AgentKey)
+    }
+}

@@ -1,0 +1,193 @@
+use super::decimal;
+use alloy_primitives::{Address, B256, U256};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use std::{collections::BTreeMap, fmt};
+
+/// What the caller read from the chain. Whatever is missing is taken at its worst.
+///
+/// There is no place for phase, dreams or feelings: the stolen key writes those (SPEC D10).
+///
+/// As JSON, with every number a decimal string:
+///
+/// ```
+/// # use golem_delegation::blast_radius::Observed;
+/// let facts: Observed = serde_json::from_str(r#"{
+///   "disabled": [],
+///   "charters": [{
+///     "delegator": "0x1111111111111111111111111111111111111111",
+///     "golemId": "0x2222222222222222222222222222222222222222222222222222222222222222",
+///     "spendWindow": "0", "gasWindow": "0", "settlement": "0", "minEpoch": "0", "generation": "0"
+///   }],
+///   "counters": [],
+///   "tokens": [{
+///     "token": "0x3333333333333333333333333333333333333333",
+///     "decimals": "6", "price": { "answer": "100000000", "decimals": "8" },
+///     "balance": "10000000000", "inVaults": "0", "inPositions": "0", "keyBalance": "0"
+///   }]
+/// }"#)?;
+/// assert_eq!(facts.tokens.len(), 1);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct Observed {
+    /// Hashes of links that their delegator has disabled.
+    pub disabled: Vec<B256>,
+    /// Charters, by the link's delegator and the Golem.
+    #[serde(deserialize_with = "charters")]
+    pub charters: BTreeMap<(Address, B256), CharterFacts>,
+    /// What stock enforcers have counted, by the link's hash and the enforcer.
+    #[serde(deserialize_with = "counters")]
+    pub counters: BTreeMap<(B256, Address), U256>,
+    /// What is held; the zero address is the chain's own coin.
+    #[serde(deserialize_with = "tokens")]
+    pub tokens: BTreeMap<Address, TokenFacts>,
+}
+
+/// What the chain keeps of one charter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CharterFacts {
+    /// `spendWindowOf(manager, delegator, golemId)`.
+    pub spend_window: Option<U256>,
+    /// `gasWindowOf(manager, delegator, golemId)`.
+    pub gas_window: Option<U256>,
+    /// `settlementOf(manager, delegator, golemId)`.
+    pub settlement: Option<U256>,
+    /// The registry's lowest epoch that counts.
+    pub min_epoch: Option<u16>,
+    /// How often the owner has revoked everything, by the registry.
+    pub generation: Option<u32>,
+}
+
+/// What a feed says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Price {
+    /// Dollars, in units of the feed.
+    #[serde(deserialize_with = "decimal::u256")]
+    pub answer: U256,
+    /// Decimals of the feed.
+    #[serde(deserialize_with = "decimal::u8")]
+    pub decimals: u8,
+}
+
+/// What there is of one token.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenFacts {
+    /// Its decimals; a charter that lists it knows better.
+    pub decimals: Option<u8>,
+    /// By the feed that the charter lists.
+    pub price: Option<Price>,
+    /// Of the account.
+    pub balance: Option<U256>,
+    /// What the account's shares of listed vaults are worth in it, by the vaults' books.
+    pub in_vaults: Option<U256>,
+    /// What the account's liquidity positions hold of it.
+    pub in_positions: Option<U256>,
+    /// What all listed spenders together may still pull of it.
+    pub allowance: Option<U256>,
+    /// Of the key itself.
+    pub key_balance: Option<U256>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CharterEntry {
+    delegator: Address,
+    golem_id: B256,
+    #[serde(default, deserialize_with = "decimal::some_u256")]
+    spend_window: Option<U256>,
+    #[serde(default, deserialize_with = "decimal::some_u256")]
+    gas_window: Option<U256>,
+    #[serde(default, deserialize_with = "decimal::some_u256")]
+    settlement: Option<U256>,
+    #[serde(default, deserialize_with = "decimal::some_u16")]
+    min_epoch: Option<u16>,
+    #[serde(default, deserialize_with = "decimal::some_u32")]
+    generation: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CounterEntry {
+    delegation: B256,
+    enforcer: Address,
+    #[serde(deserialize_with = "decimal::u256")]
+    count: U256,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TokenEntry {
+    token: Address,
+    #[serde(default, deserialize_with = "decimal::some_u8")]
+    decimals: Option<u8>,
+    #[serde(default)]
+    price: Option<Price>,
+    #[serde(default, deserialize_with = "decimal::some_u256")]
+    balance: Option<U256>,
+    #[serde(default, deserialize_with = "decimal::some_u256")]
+    in_vaults: Option<U256>,
+    #[serde(default, deserialize_with = "decimal::some_u256")]
+    in_positions: Option<U256>,
+    #[serde(default, deserialize_with = "decimal::some_u256")]
+    allowance: Option<U256>,
+    #[serde(default, deserialize_with = "decimal::some_u256")]
+    key_balance: Option<U256>,
+}
+
+fn charters<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<(Address, B256), CharterFacts>, D::Error> {
+    let entries = Vec::<CharterEntry>::deserialize(deserializer)?;
+    once(entries.into_iter().map(|entry| {
+        let CharterEntry { spend_window, gas_window, settlement, min_epoch, generation, .. } =
+            entry;
+        let facts = CharterFacts { spend_window, gas_window, settlement, min_epoch, generation };
+        ((entry.delegator, entry.golem_id), facts)
+    }))
+    .map_err(D::Error::custom)
+}
+
+fn counters<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<(B256, Address), U256>, D::Error> {
+    let entries = Vec::<CounterEntry>::deserialize(deserializer)?;
+    once(entries.into_iter().map(|entry| ((entry.delegation, entry.enforcer), entry.count)))
+        .map_err(D::Error::custom)
+}
+
+fn tokens<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<Address, TokenFacts>, D::Error> {
+    let entries = Vec::<TokenEntry>::deserialize(deserializer)?;
+    once(entries.into_iter().map(|entry| {
+        let TokenEntry { token, decimals, price, balance, .. } = entry;
+        let TokenEntry { in_vaults, in_positions, allowance, key_balance, .. } = entry;
+        let facts = TokenFacts {
+            decimals,
+            price,
+            balance,
+            in_vaults,
+            in_positions,
+            allowance,
+            key_balance,
+        };
+        (token, facts)
+    }))
+    .map_err(D::Error::custom)
+}
+
+/// Of two facts about one thing, neither is one.
+fn once<K: Ord + fmt::Debug, V>(
+    entries: impl Iterator<Item = (K, V)>,
+) -> Result<BTreeMap<K, V>, String> {
+    let mut found = BTreeMap::new();
+    for (key, value) in entries {
+        let said = format!("{key:?} stands here twice");
+        if found.insert(key, value).is_some() {
+            return Err(said);
+        }
+    }
+    Ok(found)
+}

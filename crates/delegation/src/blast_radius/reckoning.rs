@@ -1,0 +1,414 @@
+//! What a law and what is there come to.
+
+use super::{
+    Asset, BlastRadiusError, Causes, MAX_ASSETS, Missing, Observed, Price, TokenFacts,
+    law::{CharterLaw, Law, WHOLE},
+    worth::{self, Known, least, share, sum},
+};
+use crate::terms::{Class, GolemCharter, Role};
+use alloy_primitives::{Address, U256};
+use std::collections::BTreeSet;
+
+/// The chain's own coin.
+const COIN: Address = Address::ZERO;
+const COIN_DECIMALS: u8 = 18;
+const WEI_PER_GWEI: U256 = U256::from_limbs([1_000_000_000, 0, 0, 0]);
+
+/// One asset as the law meets it.
+#[derive(Debug)]
+struct Holding {
+    token: Address,
+    price: Option<Price>,
+    decimals: Option<u8>,
+    facts: TokenFacts,
+    /// What of it the law lets him touch, in base units.
+    reach: Known,
+}
+
+/// Everything, ready to be asked for any moment.
+#[derive(Debug)]
+pub(super) struct Reckoning<'a> {
+    law: &'a Law,
+    holdings: Vec<Holding>,
+    /// What he can touch at all, in micro-dollars.
+    wealth: Known,
+    /// What lies in vaults.
+    vaults: Known,
+    /// Of each charter: what converts without a cap, and what has to be turned around within it first.
+    settlements: Vec<(Known, Known)>,
+    coin_price: Option<Price>,
+    gas_source: Known,
+    pub(super) in_hand: Known,
+    pub(super) missing: BTreeSet<Missing>,
+}
+
+impl<'a> Reckoning<'a> {
+    pub(super) fn new(law: &'a Law, observed: &Observed) -> Result<Self, BlastRadiusError> {
+        let mut tokens: BTreeSet<Address> = observed.tokens.keys().copied().collect();
+        tokens.insert(COIN);
+        for CharterLaw { charter, .. } in &law.charters {
+            tokens.extend(charter.listing.tokens.iter().map(|listed| listed.token));
+        }
+        if tokens.len() > MAX_ASSETS {
+            return Err(BlastRadiusError::TooManyAssets {
+                limit: MAX_ASSETS,
+                actual: tokens.len(),
+            });
+        }
+        let mut reckoning = Self {
+            law,
+            holdings: Vec::new(),
+            wealth: Some(U256::ZERO),
+            vaults: Some(U256::ZERO),
+            settlements: Vec::new(),
+            coin_price: None,
+            gas_source: None,
+            in_hand: Some(U256::ZERO),
+            missing: BTreeSet::new(),
+        };
+        reckoning.coin_price = coin_price(law, observed);
+        for token in tokens {
+            let facts = observed.tokens.get(&token).cloned().unwrap_or_default();
+            reckoning.hold(token, facts);
+        }
+        reckoning.in_hand = reckoning.total_in_hand();
+        reckoning.wealth = reckoning.total_wealth();
+        reckoning.vaults = reckoning.in_vaults();
+        reckoning.gas_source = reckoning.total_gas_source();
+        reckoning.settlements =
+            law.charters.iter().map(|charter| reckoning.convertible(charter)).collect();
+        Ok(reckoning)
+    }
+
+    fn hold(&mut self, token: Address, facts: TokenFacts) {
+        let coin = (token == COIN).then_some(COIN_DECIMALS);
+        let listed = self.law.charters.iter().flat_map(|law| &law.charter.listing.tokens);
+        let listed =
+            listed.filter(|listed| listed.token == token).map(|listed| listed.token_decimals);
+        // Fewer decimals make a unit dearer.
+        let decimals = coin.or_else(|| listed.min()).or(facts.decimals);
+        let price = if token == COIN { self.coin_price } else { facts.price };
+        let mut holding = Holding { token, price, decimals, facts, reach: None };
+        holding.reach = self.reach(&holding);
+        self.holdings.push(holding);
+    }
+
+    /// The least that any charter lets him touch; without a charter, all of it.
+    fn reach(&mut self, holding: &Holding) -> Known {
+        if self.law.charters.is_empty() {
+            return self.need(holding, holding.facts.balance, "balance");
+        }
+        let mut reach = None;
+        for law in &self.law.charters {
+            let parts = reachable(&law.charter, law.open, holding.token);
+            let free = match parts.free {
+                Free::None => Some(U256::ZERO),
+                Free::All => holding.facts.balance,
+                // An allowance that is not known may be any.
+                Free::Allowed => least(holding.facts.balance, holding.facts.allowance),
+            };
+            let vaults = if parts.vaults { holding.facts.in_vaults } else { Some(U256::ZERO) };
+            let pools = if parts.pools { holding.facts.in_positions } else { Some(U256::ZERO) };
+            reach = least(reach, sum([free, vaults, pools]));
+            if free.is_none() {
+                self.missing.insert(Missing { token: holding.token, what: "balance" });
+            }
+            if vaults.is_none() {
+                self.missing.insert(Missing { token: holding.token, what: "inVaults" });
+            }
+            if pools.is_none() {
+                self.missing.insert(Missing { token: holding.token, what: "inPositions" });
+            }
+        }
+        reach
+    }
+
+    fn need(&mut self, holding: &Holding, fact: Known, what: &'static str) -> Known {
+        if fact.is_none() {
+            self.missing.insert(Missing { token: holding.token, what });
+        }
+        fact
+    }
+
+    fn total_in_hand(&mut self) -> Known {
+        let mut missing = BTreeSet::new();
+        let parts: Vec<Known> = self
+            .holdings
+            .iter()
+            .map(|holding| {
+                if holding.facts.key_balance.is_none() {
+                    missing.insert(Missing { token: holding.token, what: "keyBalance" });
+                }
+                holding.worth(holding.facts.key_balance, &mut missing)
+            })
+            .collect();
+        self.missing.extend(missing);
+        sum(parts)
+    }
+
+    fn total_wealth(&mut self) -> Known {
+        let mut missing = BTreeSet::new();
+        let parts: Vec<Known> = self
+            .holdings
+            .iter()
+            .map(|holding| holding.worth(holding.reach, &mut missing))
+            .collect();
+        self.missing.extend(missing);
+        sum(parts)
+    }
+
+    /// A vault asks for no price when it pays out, so what it pays need not be listed.
+    fn in_vaults(&self) -> Known {
+        let tokens = self.holdings.iter().filter(|holding| holding.token != COIN);
+        sum(tokens.map(|holding| holding.worth(holding.facts.in_vaults, &mut BTreeSet::new())))
+    }
+
+    /// What a dying Golem can convert: at once, and after it was turned into something else within the cap.
+    fn convertible(&self, law: &CharterLaw) -> (Known, Known) {
+        let charter = &law.charter;
+        let mut freely = Vec::new();
+        let mut turned = Vec::new();
+        for holding in &self.holdings {
+            let mut quiet = BTreeSet::new();
+            let whole = holding.worth(holding.reach, &mut quiet);
+            let is_asset = law.settlement == Some(holding.token);
+            let wraps_to_asset = holding.token == COIN
+                && law.settlement.is_some_and(|asset| charter.is_wrapped_coin(asset));
+            if !is_asset && !wraps_to_asset {
+                freely.push(whole);
+                continue;
+            }
+            let free = holding.worth(holding.facts.balance, &mut quiet);
+            // What lies in vaults and pools can come back as something else.
+            freely.push(match (whole, free) {
+                (Some(whole), Some(free)) => Some(whole.saturating_sub(free)),
+                _ => None,
+            });
+            turned.push(free);
+        }
+        (sum(freely), sum(turned))
+    }
+
+    /// Coins that can become gas money, in wei; none where anything can become one.
+    fn total_gas_source(&self) -> Known {
+        let all =
+            |can: fn(&GolemCharter) -> bool| self.law.charters.iter().all(|law| can(&law.charter));
+        let unwraps = all(GolemCharter::unwraps);
+        if unwraps && (all(GolemCharter::trades) || all(GolemCharter::withdraws)) {
+            return None;
+        }
+        sum(self.holdings.iter().map(|holding| {
+            let wrapped = unwraps
+                && self.law.charters.iter().any(|law| law.charter.is_wrapped_coin(holding.token));
+            if holding.token == COIN || wrapped { holding.facts.balance } else { Some(U256::ZERO) }
+        }))
+    }
+
+    /// What he can have cost the owner by `moment`, in micro-dollars and by cause.
+    pub(super) fn by(&self, moment: u64) -> Causes {
+        let nothing = Some(U256::ZERO);
+        let mut causes = Causes { in_hand: self.in_hand, ..Causes::none() };
+        if self.law.ended.is_some() || moment < self.law.from {
+            return causes;
+        }
+        let moment = self.law.until.map_or(moment, |until| until.min(moment));
+        if self.law.is_open() {
+            causes.outflow = self.wealth;
+            return causes;
+        }
+        let all =
+            |can: fn(&GolemCharter) -> bool| self.law.charters.iter().all(|law| can(&law.charter));
+        let bps = self.law.charters.iter().map(|law| law.loss_bps).min().unwrap_or(WHOLE);
+        let volume = self.volume(moment);
+        causes.slippage = Some(share(volume, bps));
+        causes.vaults = nothing;
+        if all(GolemCharter::withdraws) {
+            let again = if all(GolemCharter::deposits) {
+                share(volume.saturating_sub(share(volume, bps)), bps)
+            } else {
+                U256::ZERO
+            };
+            causes.vaults = sum([Some(again), self.vaults.map(|held| share(held, bps))]);
+        }
+        if all(GolemCharter::swaps) {
+            causes.settlement = self.settlement(volume).map(|value| share(value, bps));
+        }
+        if bps == 0 {
+            (causes.vaults, causes.settlement) = (nothing, nothing);
+        }
+        causes.gas = self.gas(moment);
+        causes.at_most(self.wealth)
+    }
+
+    /// What can be sent through swaps, pools and vaults while caps bind.
+    fn volume(&self, moment: u64) -> U256 {
+        if !self.law.charters.iter().all(|law| law.charter.trades()) {
+            return U256::ZERO;
+        }
+        let caps = self.law.charters.iter().map(|law| U256::from(law.volume.most_by(moment)));
+        let volume = caps.min().unwrap_or(U256::MAX);
+        let one = self.law.charters.iter().map(|law| U256::from(law.charter.nav_cap)).min();
+        let calls = self.law.calls.zip(one).map(|(calls, one)| calls.saturating_mul(one));
+        let bounds = [self.law.budget, calls];
+        bounds.into_iter().flatten().fold(volume, U256::min)
+    }
+
+    fn settlement(&self, volume: U256) -> Known {
+        let each = self.settlements.iter().map(|(freely, turned)| {
+            let turned = least(*turned, Some(volume));
+            sum([*freely, turned])
+        });
+        each.fold(self.law.budget, least)
+    }
+
+    /// Gas money, at the coin's price.
+    fn gas(&self, moment: u64) -> Known {
+        let wei = self.gas_wei(moment);
+        match self.coin_price {
+            _ if wei.is_zero() => Some(U256::ZERO),
+            Some(price) => Some(worth::value(wei, price, COIN_DECIMALS)),
+            None => None,
+        }
+    }
+
+    pub(super) fn gas_wei(&self, moment: u64) -> U256 {
+        if self.law.ended.is_some() || moment < self.law.from || self.law.charters.is_empty() {
+            return U256::ZERO;
+        }
+        let moment = self.law.until.map_or(moment, |until| until.min(moment));
+        let mut most = U256::MAX;
+        for law in &self.law.charters {
+            let Some(gas) = &law.gas else { return U256::ZERO };
+            most = most.min(U256::from(gas.most_by(moment)).saturating_mul(WEI_PER_GWEI));
+            if let Some(calls) = self.law.calls {
+                let ceiling = U256::from(law.charter.gas_ceiling).saturating_mul(WEI_PER_GWEI);
+                most = most.min(calls.saturating_mul(ceiling));
+            }
+        }
+        self.gas_source.map_or(most, |source| most.min(source))
+    }
+
+    /// Whether the coin's price is missing for what is asked.
+    pub(super) fn needs_coin_price(&self) -> bool {
+        self.coin_price.is_none() && self.law.charters.iter().any(|law| law.gas.is_some())
+    }
+
+    /// The most that each asset can lose by the last of these moments if he goes for it, and by each of them.
+    pub(super) fn assets(&self, moments: &[u64], last: u64) -> Vec<Asset> {
+        let account = |moment| Causes { in_hand: Some(U256::ZERO), ..self.by(moment) }.total();
+        let days: Vec<Known> = moments.iter().copied().map(account).collect();
+        let whole = account(last);
+        let assets = self.holdings.iter().map(|holding| {
+            let days = days.iter().map(|day| holding.asset(*day).micro_dollars).collect();
+            Asset { days, ..holding.asset(whole) }
+        });
+        assets.collect()
+    }
+}
+
+impl Holding {
+    fn worth(&self, amount: Known, missing: &mut BTreeSet<Missing>) -> Known {
+        let amount = amount?;
+        if amount.is_zero() {
+            return Some(U256::ZERO);
+        }
+        if self.price.is_none() {
+            missing.insert(Missing { token: self.token, what: "price" });
+        }
+        if self.decimals.is_none() {
+            missing.insert(Missing { token: self.token, what: "decimals" });
+        }
+        Some(worth::value(amount, self.price?, self.decimals?))
+    }
+
+    /// With so much that can be lost altogether.
+    fn asset(&self, account: Known) -> Asset {
+        let mut quiet = BTreeSet::new();
+        let whole = self.worth(self.reach, &mut quiet);
+        let lost = least(whole, account);
+        // In units: all of it where prices do not say less.
+        let units = match (lost, self.price, self.decimals) {
+            _ if account == Some(U256::ZERO) => Some(U256::ZERO),
+            (Some(lost), Some(price), Some(decimals)) => {
+                least(self.reach, Some(worth::amount(lost, price, decimals)))
+            }
+            _ => self.reach,
+        };
+        let key = self.worth(self.facts.key_balance, &mut quiet);
+        let lost = if units == Some(U256::ZERO) { units } else { lost };
+        Asset {
+            token: self.token,
+            amount: sum([units, self.facts.key_balance]),
+            micro_dollars: sum([lost, key]),
+            days: Vec::new(),
+        }
+    }
+}
+
+impl GolemCharter {
+    fn is_listed(&self, token: Address) -> bool {
+        self.listing.tokens.iter().any(|listed| listed.token == token)
+    }
+
+    fn is_wrapped_coin(&self, token: Address) -> bool {
+        let weth = Some(Role::Weth);
+        self.listing.tokens.iter().any(|listed| listed.token == token && listed.role == weth)
+            || self
+                .listing
+                .targets
+                .iter()
+                .any(|known| known.target == token && known.role == Role::Weth)
+    }
+}
+
+/// What of the account's own balance can be moved.
+enum Free {
+    None,
+    /// What spenders may pull already.
+    Allowed,
+    All,
+}
+
+struct Reachable {
+    free: Free,
+    vaults: bool,
+    pools: bool,
+}
+
+/// Which parts of a token's holdings a charter opens.
+fn reachable(charter: &GolemCharter, open: bool, token: Address) -> Reachable {
+    let moves = charter.swaps() || charter.trades();
+    let pools = charter.lists(Role::PositionManager);
+    let vaults = charter.lists(Role::Vault);
+    if token == COIN {
+        let free = charter.tops_up() || (charter.wraps() && (moves || open));
+        return Reachable {
+            free: if free { Free::All } else { Free::None },
+            vaults: false,
+            pools: false,
+        };
+    }
+    let listed = charter.is_listed(token);
+    let callable = charter.is_callable(token);
+    if open && callable {
+        return Reachable { free: Free::All, vaults, pools };
+    }
+    if listed && moves {
+        let free =
+            if callable && charter.allows(Class::Approve) { Free::All } else { Free::Allowed };
+        return Reachable { free, vaults, pools };
+    }
+    let unwraps = charter.is_wrapped_coin(token) && charter.unwraps() && charter.tops_up();
+    let free = if unwraps { Free::All } else { Free::None };
+    Reachable { free, vaults: charter.withdraws(), pools: false }
+}
+
+/// The coin's own, or wrapped: one is exchanged for the other as it is.
+fn coin_price(law: &Law, observed: &Observed) -> Option<Price> {
+    let price = |token: &Address| observed.tokens.get(token).and_then(|facts| facts.price);
+    price(&COIN).or_else(|| {
+        let listed = law.charters.iter().flat_map(|law| &law.charter.listing.tokens);
+        let wrapped = listed.filter(|listed| listed.role == Some(Role::Weth));
+        wrapped.map(|listed| listed.token).find_map(|token| price(&token))
+    })
+}

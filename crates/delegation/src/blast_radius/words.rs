@@ -1,0 +1,325 @@
+//! What an owner reads.
+
+use super::{BlastRadius, DAY};
+use alloy_primitives::{Address, B256, U256};
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// What was taken for granted. Each is a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Assumption {
+    /// Phase, dreams and feelings.
+    SelfReportsIgnored,
+    /// Nobody stops him.
+    NotStopped,
+    /// Feeds.
+    PricesHold,
+    /// Contracts that the owner listed.
+    ListedContractsBehave,
+    /// Later income.
+    NoIncome,
+    /// Tokens that nobody mentioned.
+    NothingElseHeld,
+    /// Grants besides this chain.
+    OtherGrantsNotCounted,
+    /// Signatures.
+    SignaturesHold,
+    /// Where money goes home to.
+    Beneficiary {
+        /// Whom the charter names.
+        beneficiary: Address,
+    },
+    /// Money goes home to the thief.
+    BeneficiaryIsTheKey,
+    /// What is bought goes to another account than the one that pays.
+    OtherAccount {
+        /// Whom the charter names.
+        account: Address,
+    },
+    /// Sold knowledge.
+    KnowledgeHasNoPrice,
+    /// A window's word was not given, or is later than now.
+    WindowUnknown,
+    /// A counter was not given.
+    CounterUnknown,
+    /// Which asset a dying Golem converts to was not given.
+    SettlementUnknown,
+    /// A rule takes nothing off.
+    RuleNotCounted {
+        /// Its kind, or its enforcer.
+        rule: String,
+    },
+    /// Nothing ends the grant.
+    NoExpiry,
+    /// The series ends before the grant.
+    SeriesCut {
+        /// After so many days.
+        days: usize,
+    },
+}
+
+/// What is always taken for granted.
+pub(super) const ALWAYS: [Assumption; 8] = [
+    Assumption::SelfReportsIgnored,
+    Assumption::NotStopped,
+    Assumption::PricesHold,
+    Assumption::ListedContractsBehave,
+    Assumption::NoIncome,
+    Assumption::NothingElseHeld,
+    Assumption::OtherGrantsNotCounted,
+    Assumption::SignaturesHold,
+];
+
+impl fmt::Display for Assumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SelfReportsIgnored => f.write_str(
+                "The thief writes phase, dreams and feelings himself, so they take nothing off.",
+            ),
+            Self::NotStopped => f.write_str("Nobody revokes the grant before it ends."),
+            Self::PricesHold => f.write_str(
+                "Feeds tell the price, and prices stay; what markets do to the account is not counted.",
+            ),
+            Self::ListedContractsBehave => {
+                f.write_str("Tokens, routers, vaults and markets that the owner listed behave.")
+            }
+            Self::NoIncome => f.write_str("Nothing more is paid into the account or to the key."),
+            Self::NothingElseHeld => {
+                f.write_str("What is not among the facts is not held.")
+            }
+            Self::OtherGrantsNotCounted => {
+                f.write_str("Other grants of the same account are not counted.")
+            }
+            Self::SignaturesHold => f.write_str("Every signature of the chain is taken for good."),
+            Self::Beneficiary { beneficiary } => {
+                write!(f, "What is sent to the beneficiary {beneficiary} has come home.")
+            }
+            Self::BeneficiaryIsTheKey => f.write_str(
+                "The charter's beneficiary is a key of this chain: tokens may be sent to the thief.",
+            ),
+            Self::OtherAccount { account } => write!(
+                f,
+                "What is bought goes to {account}, which is not the account that pays: it counts as lost."
+            ),
+            Self::KnowledgeHasNoPrice => f.write_str(
+                "Knowledge that is sold has no price here; royalties come out of what the buyer paid.",
+            ),
+            Self::WindowUnknown => {
+                f.write_str("A window was not read, or is of a later time: nothing of it counts as used.")
+            }
+            Self::CounterUnknown => {
+                f.write_str("A counter was not read: nothing of it counts as used.")
+            }
+            Self::SettlementUnknown => f.write_str(
+                "What a dying Golem converts to was not read: everything counts as converted.",
+            ),
+            Self::RuleNotCounted { rule } => write!(f, "Nothing is taken off for {rule}."),
+            Self::NoExpiry => f.write_str("Nothing ends the grant."),
+            Self::SeriesCut { days } => {
+                write!(f, "The series has {days} days; the total goes on to the end.")
+            }
+        }
+    }
+}
+
+impl Serialize for Assumption {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Why a grant is worth nothing to a thief.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ended {
+    /// Its last second is over, or before its first.
+    Expired {
+        /// The last second.
+        at: u64,
+    },
+    /// A link is disabled.
+    Disabled {
+        /// Its hash.
+        delegation: B256,
+    },
+    /// The owner revoked the Golem's grants.
+    EpochRevoked {
+        /// Of the charter.
+        epoch: u16,
+        /// The lowest that counts.
+        lowest: u16,
+    },
+    /// The owner revoked everything.
+    GenerationRevoked {
+        /// Of the charter.
+        generation: u32,
+        /// The owner's.
+        current: u32,
+    },
+    /// No redemptions are left.
+    NoCallsLeft {
+        /// The link's hash.
+        delegation: B256,
+    },
+    /// The spend window refuses even nothing.
+    WindowRefuses {
+        /// In its own words.
+        why: String,
+    },
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expired { at } => write!(f, "it ended on {}", Date(*at)),
+            Self::Disabled { delegation } => write!(f, "delegation {delegation} is disabled"),
+            Self::EpochRevoked { epoch, lowest } => {
+                write!(f, "epoch {epoch} is revoked: {lowest} is the lowest that counts")
+            }
+            Self::GenerationRevoked { generation, current } => {
+                write!(f, "generation {generation} is revoked: it is {current} now")
+            }
+            Self::NoCallsLeft { delegation } => {
+                write!(f, "delegation {delegation} has no redemptions left")
+            }
+            Self::WindowRefuses { why } => f.write_str(why),
+        }
+    }
+}
+
+impl Serialize for Ended {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for BlastRadius {
+    /// One sentence for the owner.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(ended) = &self.ended {
+            write!(f, "Whoever steals this key can do nothing with the grant: {ended}")?;
+            return match self.causes.in_hand {
+                Some(held) if held.is_zero() => f.write_str("."),
+                Some(held) => write!(f, "; the key itself holds {}.", Dollars(held)),
+                None => f.write_str("; what the key itself holds is not known."),
+            };
+        }
+        f.write_str("Whoever steals this key today can ")?;
+        if self.everything {
+            f.write_str("take everything that this grant can reach")?;
+            self.when(f)?;
+            let known = self.causes.known();
+            return write!(f, ": nothing bounds it. Known of it are {}.", Dollars(known));
+        }
+        match self.total() {
+            Some(total) => write!(f, "cost you at most {}", Dollars(total))?,
+            None => write!(f, "cost you {} and what cannot be told", Dollars(self.causes.known()))?,
+        }
+        self.when(f)?;
+        let parts = self.parts();
+        if !parts.is_empty() {
+            write!(f, ": {}", parts.join(", "))?;
+        }
+        f.write_str(".")?;
+        if self.total().is_none() {
+            let mut missing: Vec<String> =
+                self.missing.iter().take(4).map(ToString::to_string).collect();
+            if self.missing.len() > missing.len() {
+                missing.push("more".to_owned());
+            }
+            write!(f, " Not known: {}.", missing.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl BlastRadius {
+    fn when(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.until {
+            Some(until) => write!(f, " until {}", Date(until)),
+            None => f.write_str(", for as long as it is not revoked"),
+        }
+    }
+
+    fn parts(&self) -> Vec<String> {
+        let causes = self.causes;
+        let named = [
+            (causes.outflow, "sent away"),
+            (causes.slippage, "by trading badly within the cap"),
+            (causes.vaults, "on shares of vaults"),
+            (causes.settlement, "by settling everything at once"),
+            (causes.gas, "as gas money"),
+            (causes.in_hand, "that the key already holds"),
+        ];
+        let parts = named.into_iter().filter_map(|(cause, how)| match cause {
+            Some(nothing) if nothing.is_zero() => None,
+            Some(value) => Some(format!("{} {how}", Dollars(value))),
+            None => Some(format!("an unknown sum {how}")),
+        });
+        parts.collect()
+    }
+}
+
+impl fmt::Display for super::Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.token.is_zero() {
+            write!(f, "{} of the chain's coin", self.what)
+        } else {
+            write!(f, "{} of {}", self.what, self.token)
+        }
+    }
+}
+
+/// Micro-dollars as dollars and cents, rounded up.
+///
+/// ```
+/// use golem_delegation::blast_radius::Dollars;
+/// # use alloy_primitives::U256;
+/// assert_eq!(Dollars(U256::from(1_234_567_890_001u64)).to_string(), "$1,234,567.90");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dollars(pub U256);
+
+impl fmt::Display for Dollars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == U256::MAX {
+            return f.write_str("more dollars than can be counted");
+        }
+        let cents = self.0.div_ceil(U256::from(10_000));
+        let hundred = U256::from(100);
+        let (whole, rest) = (cents / hundred, cents % hundred);
+        let digits = whole.to_string();
+        let mut grouped = String::new();
+        for (at, digit) in digits.chars().enumerate() {
+            if at != 0 && (digits.len() - at).is_multiple_of(3) {
+                grouped.push(',');
+            }
+            grouped.push(digit);
+        }
+        f.pad(&format!("${grouped}.{:02}", rest.wrapping_to::<u64>()))
+    }
+}
+
+/// A second's date, UTC.
+///
+/// ```
+/// use golem_delegation::blast_radius::Date;
+/// assert_eq!(Date(1_796_083_200).to_string(), "2026-12-01");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Date(pub u64);
+
+impl fmt::Display for Date {
+    /// Years of 400 have 146,097 days; they are counted from a March, so that a leap day comes last.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let days = self.0 / DAY + 719_468;
+        let (era, day) = (days / 146_097, days % 146_097);
+        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+        let in_year = day - (365 * year + year / 4 - year / 100);
+        let month = (5 * in_year + 2) / 153;
+        let date = in_year - (153 * month + 2) / 5 + 1;
+        let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+        f.pad(&format!("{:04}-{month:02}-{date:02}", era * 400 + year + next))
+    }
+}
