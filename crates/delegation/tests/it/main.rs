@@ -8,6 +8,7 @@
 )]
 
 mod attenuation;
+mod blast_radius;
 mod bundles;
 mod charter;
 mod context;

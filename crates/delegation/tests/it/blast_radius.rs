@@ -1,0 +1,772 @@
+//! G13: what a stolen key can cost. Numbers by hand, the window against every sequence there is, and what may
+//! never raise or lower the answer.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use golem_delegation::{
+    Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY, Rule, SpendTerms,
+    SpendWindow,
+    blast_radius::{
+        BlastRadius, BlastRadiusError, CharterFacts, DAY, Ended, MAX_ASSETS, MAX_DAYS, Observed,
+        Price, SpendSchedule, TokenFacts,
+    },
+    terms::{
+        Class, Classes, GolemCharter, LimitedCalls, ListedTarget, ListedToken, Listing,
+        MortalityTimeWindow, ReplicantBudget, Role, Timestamp,
+    },
+};
+use proptest::prelude::*;
+use std::{collections::HashMap, num::NonZeroU32};
+
+/// 2026-11-15 00:00 UTC, which begins a bucket of two hours.
+const NOW: u64 = 1_794_700_800;
+const WEEK: u64 = 7 * DAY;
+const ACCOUNT: Address = Address::repeat_byte(0xac);
+const KEY: Address = Address::repeat_byte(0x5e);
+const OWNER: Address = Address::repeat_byte(0x0e);
+const USDC: Address = Address::repeat_byte(0x0c);
+const WETH: Address = Address::repeat_byte(0x3e);
+const VAULT: Address = Address::repeat_byte(0x7a);
+const COIN: Address = Address::ZERO;
+const GOLEM: B256 = B256::repeat_byte(0x60);
+const DOLLAR: u64 = 1_000_000;
+const ETHER: u64 = 1_000_000_000_000_000_000;
+
+fn environment() -> Environment {
+    let at = |kind: &Kind| Address::left_padding_from(&[0xee, *kind as u8]);
+    Kind::ALL.iter().fold(Environment::default(), |all, kind| all.with(*kind, at(kind)))
+}
+
+fn token(token: Address, role: Role, token_decimals: u8) -> ListedToken {
+    let feed = Address::repeat_byte(0xfe);
+    ListedToken { token, role: Some(role), feed, token_decimals, feed_decimals: 8, max_age: 3_600 }
+}
+
+/// A thousand dollars a day, one per cent, 0.02 ether of gas money a day, for a week; no vault.
+fn charter() -> GolemCharter {
+    let target = |target, role| ListedTarget { target, role };
+    GolemCharter {
+        golem_id: GOLEM,
+        owner: OWNER,
+        epoch: 1,
+        generation: 0,
+        registry: Address::repeat_byte(0x4e),
+        account: ACCOUNT,
+        beneficiary: OWNER,
+        agent_key: KEY,
+        replicants: true,
+        classes: Classes::ALL,
+        window: MortalityTimeWindow::new(NOW, NOW + WEEK - 1).unwrap(),
+        spend_cap: 1_000 * DOLLAR,
+        bucket_minutes: SpendTerms::DAY,
+        slippage_bps: 100,
+        vault: Address::ZERO,
+        nav_bps: 0,
+        nav_cap: 1_000 * DOLLAR,
+        staleness: 86_400,
+        gas_ceiling: 20_000_000,
+        gas_daily_cap: 20_000_000,
+        settlement_asset: USDC,
+        max_royalty_bps: None,
+        mood: None,
+        listing: Listing {
+            sequencer_feed: Address::ZERO,
+            sequencer_grace: 0,
+            tokens: vec![token(USDC, Role::Token, 6), token(WETH, Role::Weth, 18)],
+            targets: vec![
+                target(Address::repeat_byte(0x10), Role::SwapRouter02),
+                target(KEY, Role::AgentKey),
+            ],
+        },
+    }
+}
+
+fn price(dollars: u64) -> Option<Price> {
+    Some(Price { answer: U256::from(dollars * 100_000_000), decimals: 8 })
+}
+
+fn held(dollars: u64, balance: u64, key_balance: u64) -> TokenFacts {
+    let nothing = Some(U256::ZERO);
+    TokenFacts {
+        price: price(dollars),
+        balance: Some(U256::from(balance)),
+        key_balance: Some(U256::from(key_balance)),
+        in_vaults: nothing,
+        in_positions: nothing,
+        decimals: Some(if dollars == 1 { 6 } else { 18 }),
+        ..TokenFacts::default()
+    }
+}
+
+/// 10,000 dollars, 10 ether and one wrapped, at 2,500 each; the key has 0.01. Nothing is spent.
+fn facts() -> Observed {
+    let unused = CharterFacts {
+        spend_window: Some(U256::ZERO),
+        gas_window: Some(U256::ZERO),
+        settlement: Some(U256::ZERO),
+        min_epoch: Some(1),
+        generation: Some(0),
+    };
+    Observed {
+        charters: [((ACCOUNT, GOLEM), unused)].into(),
+        tokens: [
+            (COIN, held(2_500, 10 * ETHER, ETHER / 100)),
+            (USDC, held(1, 10_000 * DOLLAR, 0)),
+            (WETH, held(2_500, ETHER, 0)),
+        ]
+        .into(),
+        ..Observed::default()
+    }
+}
+
+fn caveat(rule: &Rule) -> Caveat {
+    environment().caveat(rule).unwrap().unwrap()
+}
+
+fn root(rules: &[Rule]) -> Delegation {
+    Delegation {
+        delegate: KEY,
+        delegator: ACCOUNT,
+        authority: ROOT_AUTHORITY,
+        caveats: rules.iter().map(caveat).collect(),
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    }
+}
+
+fn child(parent: &Delegation, rules: &[Rule]) -> Delegation {
+    Delegation {
+        delegate: Address::repeat_byte(0xcc),
+        delegator: parent.delegate,
+        authority: parent.hash().0,
+        ..root(rules)
+    }
+}
+
+fn of(links: Vec<Delegation>, now: u64, facts: &Observed) -> BlastRadius {
+    BlastRadius::of(&PermissionContext::new(links).unwrap(), &environment(), now, facts).unwrap()
+}
+
+fn radius(charter: GolemCharter, facts: &Observed) -> BlastRadius {
+    of(vec![root(&[Rule::GolemCharter(Box::new(charter))])], NOW, facts)
+}
+
+fn micro(value: u64) -> Option<U256> {
+    Some(U256::from(value))
+}
+
+/// What cannot be told is more than anything.
+fn no_more(lesser: Option<U256>, greater: Option<U256>) -> bool {
+    match (lesser, greater) {
+        (_, None) => true,
+        (Some(lesser), Some(greater)) => lesser <= greater,
+        (None, Some(_)) => false,
+    }
+}
+
+#[test]
+fn a_week_of_a_thousand_dollars_a_day_by_hand() {
+    let radius = radius(charter(), &facts());
+
+    // $1,000 is 30,517 units of 2^15 micro-dollars: $999.981056 in any 13 buckets, which are 26 hours.
+    // 168 hours begin seven of those.
+    let volume = 7u64 * 999_981_056;
+    assert_eq!(volume, 6_999_867_392);
+    // One per cent of it, rounded up.
+    assert_eq!(radius.causes.slippage, micro(69_998_674));
+    // Settlement: 11 ether are $27,500, and as much USDC as was turned into ether before, within the cap.
+    // One per cent of 27,500,000,000 + 6,999,867,392.
+    assert_eq!(radius.causes.settlement, micro(344_998_674));
+    // 0.02 ether are 19,531 units of 2^10 gwei: 19,999,744 gwei, seven times, at $2,500.
+    assert_eq!(7 * 19_999_744u64 * 2_500 / 1_000, 349_995_520);
+    assert_eq!(radius.causes.gas, micro(349_995_520));
+    assert_eq!(radius.causes.in_hand, micro(25 * DOLLAR));
+    assert_eq!(radius.causes.vaults, micro(0));
+    assert_eq!(radius.causes.outflow, micro(0));
+    assert_eq!(radius.total(), micro(69_998_674 + 344_998_674 + 349_995_520 + 25_000_000));
+    assert_eq!(
+        radius.to_string(),
+        "Whoever steals this key today can cost you at most $790.00 until 2026-11-21: \
+         $70.00 by trading badly within the cap, $345.00 by settling everything at once, \
+         $350.00 as gas money, $25.00 that the key already holds."
+    );
+    // The first day: all of the window and of the gas money once, and all that can be settled by then.
+    let first = 9_999_811 + (275_000_000 + 9_999_811) + 49_999_360 + 25_000_000;
+    assert_eq!(radius.days[0].cumulative, micro(first));
+    assert_eq!(radius.days.len(), 7);
+    assert_eq!(radius.days[6].cumulative, radius.total());
+}
+
+#[test]
+fn a_window_half_spent_and_a_purse_that_is_small_by_hand() {
+    // $600 at noon the day before yesterday's midnight: spent twelve hours ago.
+    let terms = SpendTerms::new(1_000 * DOLLAR, SpendTerms::DAY, 1).unwrap();
+    let spent =
+        SpendWindow::default().spend(U256::from(600 * DOLLAR), &terms, NOW - 12 * 3_600).unwrap();
+    let mut facts = facts();
+    facts.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap().spend_window = Some(spent.to_word());
+    // Dollars alone, and no gas.
+    facts.tokens =
+        [(COIN, held(2_500, 0, 0)), (USDC, held(1, 50 * DOLLAR, 0)), (WETH, held(2_500, 0, 0))]
+            .into();
+    let mut charter = charter();
+    charter.window = MortalityTimeWindow::new(NOW, NOW + DAY - 1).unwrap();
+    charter.gas_ceiling = 0;
+    charter.slippage_bps = 300;
+
+    let radius = radius(charter, &facts);
+
+    // $600 are 18,311 units (rounded up); 12,206 of 30,517 are left: $399.966208. The rest frees 13 buckets after
+    // its own, which is in 14 hours: $600.014848. Together 999,981,056.
+    let window = SpendSchedule::new(&spent, &terms, NOW).unwrap();
+    assert_eq!(window.most_by(NOW + 14 * 3_600 - 1), 399_966_208);
+    assert_eq!(window.most_by(NOW + 14 * 3_600), 399_966_208 + 600_014_848);
+    // Three per cent of $999.981056 to and fro are $29.999431..., three per cent of $50 turned around are $1.50.
+    assert_eq!(radius.causes.slippage, micro(29_999_432));
+    assert_eq!(radius.causes.settlement, micro(1_500_000));
+    assert_eq!(radius.total(), micro(31_499_432));
+}
+
+#[test]
+fn a_vault_loses_twice_by_hand() {
+    let mut charter = charter();
+    charter.listing.targets.push(ListedTarget { target: VAULT, role: Role::Vault });
+    charter.classes = Classes::of(&[Class::Deposit, Class::Withdraw, Class::Approve]);
+    charter.window = MortalityTimeWindow::new(NOW, NOW + DAY - 1).unwrap();
+    charter.slippage_bps = 200;
+    let mut facts = facts();
+    facts.tokens.get_mut(&USDC).unwrap().in_vaults = Some(U256::from(3_000 * DOLLAR));
+
+    let radius = radius(charter, &facts);
+
+    // Two per cent of $999.981056 when shares are bought: $19.99962112; two of what is left when they are sold:
+    // of 979,981,434 19,599,628.68; and two of the $3,000 that lie there: $60.
+    assert_eq!(radius.causes.slippage, micro(19_999_622));
+    assert_eq!(radius.causes.vaults, micro(19_599_629 + 60_000_000));
+    // Nothing swaps and no gas is fetched: nothing settles.
+    assert_eq!(radius.causes.settlement, micro(0));
+    assert_eq!(radius.causes.gas, micro(0));
+}
+
+// The window
+
+/// The most that any sequence of spends reaches: each minute, every amount that fits.
+fn brute_force(
+    window: SpendWindow,
+    terms: &SpendTerms,
+    (at, last, step): (u64, u64, u64),
+    known: &mut HashMap<(u64, U256), u64>,
+) -> u64 {
+    if at > last {
+        return 0;
+    }
+    if let Some(best) = known.get(&(at, window.to_word())) {
+        return *best;
+    }
+    // To leave the window alone is a choice of its own: a spend of nothing moves its grid.
+    let mut best = brute_force(window, terms, (at + step, last, step), known);
+    for amount in 0..=window.remaining(terms, at).unwrap() {
+        let next = window.spend(U256::from(amount), terms, at).unwrap();
+        best = best.max(amount + brute_force(next, terms, (at + step, last, step), known));
+    }
+    known.insert((at, window.to_word()), best);
+    best
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Exactly what the best of all sequences reaches, with any past, grid and epoch.
+    #[test]
+    fn no_sequence_of_spends_exceeds_the_schedule_and_the_best_one_reaches_it(
+        past in prop::collection::vec((0u64..12, 1u64..4), 0..4),
+        (old_minutes, old_epoch, old_cap) in (1u16..4, 1u16..3, 1u64..6),
+        (minutes, epochs_later, cap) in (1u16..4, 0u16..2, 1u64..4),
+        length in 1u64..24,
+    ) {
+        let start = 6_000_000u64;
+        let mut window = SpendWindow::default();
+        let old = SpendTerms::new(old_cap, old_minutes, old_epoch).unwrap();
+        let mut at = start;
+        for (minutes, amount) in past {
+            at += minutes * 60;
+            let fits = window.remaining(&old, at).unwrap().min(amount);
+            window = window.spend(U256::from(fits), &old, at).unwrap();
+        }
+        let terms = SpendTerms::new(cap, minutes, old_epoch + epochs_later).unwrap();
+
+        let schedule = SpendSchedule::new(&window, &terms, at).unwrap();
+
+        for length in [0, length / 2, length] {
+            let last = at + length * 60;
+            let best = brute_force(window, &terms, (at, last, 60), &mut HashMap::new());
+            prop_assert_eq!(schedule.most_by(last), u128::from(best), "after {} minutes", length);
+        }
+    }
+
+    /// Over long times and real sums: what is spent at random never exceeds it.
+    #[test]
+    fn spends_at_random_stay_below_the_schedule(
+        cap in 1u64..1_000_000_000_000,
+        (first_minutes, minutes) in (1u16..300, 1u16..300),
+        spends in prop::collection::vec((0u64..40_000, 0u64..=100), 1..60),
+    ) {
+        let old = SpendTerms::new(cap / 2 + 1, first_minutes, 1).unwrap();
+        let window = SpendWindow::default().spend(U256::from(cap / 3), &old, NOW - 3_000).unwrap();
+        let terms = SpendTerms::new(cap, minutes, 2).unwrap();
+        let schedule = SpendSchedule::new(&window, &terms, NOW).unwrap();
+
+        let (mut state, mut at, mut total) = (window, NOW, 0u128);
+        for (wait, part) in spends {
+            at += wait;
+            let amount = state.remaining(&terms, at).unwrap() / 100 * part;
+            state = state.spend(U256::from(amount), &terms, at).unwrap();
+            total += u128::from(amount);
+            prop_assert!(total <= schedule.most_by(at), "{} at {}", total, at - NOW);
+        }
+    }
+}
+
+#[test]
+fn an_end_centuries_away_costs_no_loop_and_the_total_is_still_exact() {
+    let mut charter = charter();
+    let end = NOW + 26 * 3_600 * 1_000_000 - 1;
+    charter.window = MortalityTimeWindow::new(NOW, end).unwrap();
+    charter.classes = Classes::of(&[Class::Swap, Class::Approve]);
+    let mut facts = facts();
+    // Rich enough for all of it.
+    facts.tokens.get_mut(&USDC).unwrap().balance = Some(U256::from(u128::MAX));
+
+    let radius = radius(charter, &facts);
+
+    assert_eq!(radius.days.len(), MAX_DAYS);
+    assert_eq!(radius.causes.slippage, micro(1_000_000 * 999_981_056 / 100));
+    assert!(no_more(radius.days[MAX_DAYS - 1].cumulative, radius.total()));
+    assert!(radius.assumptions.iter().any(|said| said.to_string().contains("366 days")));
+}
+
+// What ends it
+
+#[test]
+fn nothing_is_left_to_take_once_the_grant_is_over() {
+    let mut poor = facts();
+    poor.tokens.get_mut(&COIN).unwrap().key_balance = Some(U256::ZERO);
+    let charter = || Rule::GolemCharter(Box::new(charter()));
+    let link = root(&[charter()]);
+    let change = |change: &dyn Fn(&mut CharterFacts)| {
+        let mut facts = poor.clone();
+        change(facts.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap());
+        facts
+    };
+    let disabled = Observed { disabled: vec![link.hash().0], ..poor.clone() };
+    let epoch = change(&|facts| facts.min_epoch = Some(2));
+    let generation = change(&|facts| facts.generation = Some(1));
+    let newer = SpendTerms::new(1, SpendTerms::DAY, 2).unwrap();
+    let word = SpendWindow::default().spend(U256::ZERO, &newer, NOW).unwrap().to_word();
+    let superseded = change(&|facts| facts.spend_window = Some(word));
+    let mut counted = poor.clone();
+    let limited = root(&[charter(), Rule::LimitedCalls(LimitedCalls(U256::from(3)))]);
+    let enforcer = environment().enforcer(Kind::LimitedCalls).unwrap();
+    counted.counters.insert((limited.hash().0, enforcer), U256::from(3));
+
+    let ends = [
+        of(vec![link.clone()], NOW + WEEK, &poor),
+        of(vec![link.clone()], NOW, &disabled),
+        of(vec![link.clone()], NOW, &epoch),
+        of(vec![link.clone()], NOW, &generation),
+        of(vec![link.clone()], NOW, &superseded),
+        of(vec![limited], NOW, &counted),
+    ];
+
+    assert!(matches!(ends[0].ended, Some(Ended::Expired { .. })));
+    assert!(matches!(ends[1].ended, Some(Ended::Disabled { .. })));
+    assert!(matches!(ends[2].ended, Some(Ended::EpochRevoked { epoch: 1, lowest: 2 })));
+    assert!(matches!(ends[3].ended, Some(Ended::GenerationRevoked { generation: 0, current: 1 })));
+    assert!(matches!(ends[4].ended, Some(Ended::WindowRefuses { .. })));
+    assert!(matches!(ends[5].ended, Some(Ended::NoCallsLeft { .. })));
+    for end in ends {
+        assert_eq!(end.total(), micro(0), "{end}");
+        assert!(end.assets.iter().all(|asset| asset.amount == micro(0)));
+    }
+    // One second earlier it is worth something.
+    assert_ne!(of(vec![link], NOW + WEEK - 1, &poor).total(), micro(0));
+}
+
+#[test]
+fn a_disabled_parent_ends_its_children() {
+    let parent = root(&[Rule::GolemCharter(Box::new(charter()))]);
+    let leaf = child(&parent, &[]);
+    let facts = Observed { disabled: vec![parent.hash().0], ..facts() };
+
+    let radius = of(vec![leaf, parent], NOW, &facts);
+
+    assert!(radius.ended.is_some());
+    // What the key holds is in the thief's hand all the same.
+    assert_eq!(radius.total(), micro(25 * DOLLAR));
+    assert!(radius.to_string().ends_with("the key itself holds $25.00."), "{radius}");
+}
+
+#[test]
+fn a_grant_of_an_epoch_or_a_generation_to_come_is_not_taken_for_dead() {
+    let mut facts = facts();
+    let known = facts.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap();
+    (known.min_epoch, known.generation) = (Some(1), Some(0));
+    let mut charter = charter();
+    (charter.epoch, charter.generation) = (2_000, 7);
+
+    assert!(radius(charter, &facts).ended.is_none());
+}
+
+// What is not known
+
+#[test]
+fn without_facts_the_terms_alone_speak_and_what_is_not_known_is_named() {
+    let radius = radius(charter(), &Observed::default());
+
+    assert_eq!(radius.total(), None);
+    assert_eq!(radius.causes.slippage, micro(69_998_674));
+    assert_eq!((radius.causes.settlement, radius.causes.in_hand), (None, None));
+    let said = radius.to_string();
+    assert!(said.contains("cost you $70.00 and what cannot be told until 2026-11-21"), "{said}");
+    assert!(said.contains("Not known: balance of the chain's coin"), "{said}");
+}
+
+#[test]
+fn every_fact_that_is_missing_leaves_the_total_open_or_as_high() {
+    let all = radius(charter(), &facts());
+    let mut taken: Vec<(&str, Observed)> = Vec::new();
+    for holder in [COIN, USDC, WETH] {
+        let drop: [(&str, fn(&mut TokenFacts)); 3] = [
+            ("price", |facts| facts.price = None),
+            ("balance", |facts| facts.balance = None),
+            ("keyBalance", |facts| facts.key_balance = None),
+        ];
+        for (what, drop) in drop {
+            let mut facts = facts();
+            drop(facts.tokens.get_mut(&holder).unwrap());
+            taken.push((what, facts));
+        }
+        let mut facts = facts();
+        facts.tokens.remove(&holder);
+        taken.push(("token", facts));
+    }
+    let drop: [(&str, fn(&mut CharterFacts)); 5] = [
+        ("spendWindow", |facts| facts.spend_window = None),
+        ("gasWindow", |facts| facts.gas_window = None),
+        ("settlement", |facts| facts.settlement = None),
+        ("minEpoch", |facts| facts.min_epoch = None),
+        ("generation", |facts| facts.generation = None),
+    ];
+    for (what, drop) in drop {
+        let mut facts = facts();
+        drop(facts.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap());
+        taken.push((what, facts));
+    }
+
+    for (what, facts) in taken {
+        let radius = radius(charter(), &facts);
+        assert!(no_more(all.total(), radius.total()), "without {what}: {radius}");
+    }
+    let mut blind = facts();
+    blind.tokens.get_mut(&WETH).unwrap().balance = None;
+    assert_eq!(radius(charter(), &blind).total(), None);
+}
+
+#[test]
+fn a_window_of_a_later_time_counts_as_unused() {
+    let terms = SpendTerms::new(1_000 * DOLLAR, SpendTerms::DAY, 1).unwrap();
+    let later = SpendWindow::default().spend(U256::from(DOLLAR), &terms, NOW + WEEK).unwrap();
+    let mut facts = facts();
+    facts.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap().spend_window = Some(later.to_word());
+
+    assert_eq!(radius(charter(), &facts).total(), radius(charter(), &self::facts()).total());
+}
+
+// Where the charter does not hold
+
+#[test]
+fn a_chain_without_a_charter_is_everything_in_so_many_words() {
+    let radius = of(vec![root(&[])], NOW, &facts());
+
+    assert!(radius.everything);
+    assert_eq!(radius.total(), None);
+    assert_eq!(radius.causes.outflow, micro((25_000 + 10_000 + 2_500) * DOLLAR));
+    assert_eq!(
+        radius.to_string(),
+        "Whoever steals this key today can take everything that this grant can reach, for as long as it is \
+         not revoked: nothing bounds it. Known of it are $37,525.00."
+    );
+}
+
+#[test]
+fn a_beneficiary_that_is_the_key_makes_a_charter_worth_nothing() {
+    let mut charter = charter();
+    charter.beneficiary = KEY;
+
+    let radius = radius(charter, &facts());
+
+    assert!(radius.everything);
+    assert_eq!(radius.causes.outflow, micro(37_500 * DOLLAR));
+}
+
+#[test]
+fn proceeds_that_go_to_another_account_are_lost_whole() {
+    let mut charter = charter();
+    charter.account = Address::repeat_byte(0xbb);
+
+    let radius = radius(charter, &facts());
+
+    assert_eq!(radius.causes.slippage, micro(6_999_867_392));
+}
+
+// Chains
+
+#[test]
+fn the_tightest_link_counts_in_each_dimension() {
+    let wide = root(&[Rule::GolemCharter(Box::new(charter()))]);
+    let mut tight = charter();
+    tight.spend_cap = 100 * DOLLAR;
+    tight.slippage_bps = 500;
+    let both = child(&wide, &[Rule::GolemCharter(Box::new(tight))]);
+
+    let radius = of(vec![both, wide], NOW, &facts());
+
+    // The child's cap, and the parent's slippage. $100 are 25,000 units of 4,000... : 24,414 of 2^12.
+    let volume = 7 * 24_414 * 4_096;
+    assert_eq!(radius.causes.slippage, micro(u64::div_ceil(volume, 100)));
+}
+
+#[test]
+fn a_budget_for_life_and_a_number_of_calls_bound_what_goes_through() {
+    let rule = || Rule::GolemCharter(Box::new(charter()));
+    let replicant_id = B256::repeat_byte(1);
+    let listing = charter().listing;
+    let budget =
+        ReplicantBudget { replicant_id, budget: 50 * DOLLAR, not_after: NOW + DAY, listing };
+    let budget = Rule::ReplicantBudget(budget);
+    let calls = Rule::LimitedCalls(LimitedCalls(U256::from(2)));
+
+    let under_budget = of(vec![root(&[rule(), budget])], NOW, &facts());
+    let under_calls = of(vec![root(&[rule(), calls])], NOW, &facts());
+
+    assert_eq!(under_budget.until, Some(NOW + DAY));
+    assert_eq!(under_budget.causes.slippage, micro(500_000));
+    assert_eq!(under_budget.causes.settlement, micro(500_000));
+    assert_eq!(under_calls.causes.slippage, micro(20 * DOLLAR));
+}
+
+#[test]
+fn rules_that_are_not_understood_take_nothing_off_and_are_named() {
+    let rule = || Rule::GolemCharter(Box::new(charter()));
+    let plain = of(vec![root(&[rule()])], NOW, &facts());
+    let mut strange = root(&[rule()]);
+    strange.caveats.push(Caveat::new(Address::repeat_byte(0x99), vec![1]));
+    let malformed = environment().enforcer(Kind::Cadence).unwrap();
+    strange.caveats.push(Caveat::new(malformed, vec![1]));
+
+    let radius = of(vec![strange], NOW, &facts());
+
+    assert_eq!(radius.total(), plain.total());
+    let said: Vec<String> = radius.assumptions.iter().map(ToString::to_string).collect();
+    assert!(said.contains(&format!("Nothing is taken off for {}.", Address::repeat_byte(0x99))));
+    assert!(said.contains(&format!("Nothing is taken off for {malformed}.")));
+}
+
+#[test]
+fn more_assets_than_are_looked_at_are_refused() {
+    let mut facts = facts();
+    for number in 0..600u16 {
+        let token = Address::left_padding_from(&number.to_be_bytes());
+        facts.tokens.insert(token, TokenFacts::default());
+    }
+    let chain = PermissionContext::new(vec![root(&[])]).unwrap();
+
+    let refused = BlastRadius::of(&chain, &environment(), NOW, &facts);
+
+    assert!(matches!(refused, Err(BlastRadiusError::TooManyAssets { limit: MAX_ASSETS, .. })));
+}
+
+// As JSON
+
+#[test]
+fn numbers_leave_as_decimal_strings_and_facts_that_stand_twice_are_refused() {
+    let json = serde_json::to_value(radius(charter(), &facts())).unwrap();
+    let token = serde_json::json!({ "token": USDC, "balance": "1" });
+    let twice = serde_json::json!({ "tokens": [token, token] });
+    let number = serde_json::json!({ "tokens": [{ "token": USDC, "balance": 1 }] });
+    let signed = serde_json::json!({ "tokens": [{ "token": USDC, "balance": "+1" }] });
+    let unknown = serde_json::json!({ "phase": "4" });
+
+    assert_eq!(json["causes"]["slippage"], "69998674");
+    assert_eq!(json["until"], (NOW + WEEK - 1).to_string());
+    for odd in [twice, number, signed, unknown] {
+        assert!(serde_json::from_value::<Observed>(odd.clone()).is_err(), "{odd}");
+    }
+}
+
+#[test]
+fn the_series_begins_with_nothing_and_ends_with_the_total() {
+    let radius = radius(charter(), &facts());
+    let series = radius.series();
+
+    assert_eq!(series.len(), 8);
+    assert_eq!((series[0].at, series[0].micro_dollars), (NOW, micro(0)));
+    assert_eq!(series[7].at, NOW + WEEK - 1);
+    assert_eq!(series[7].micro_dollars, radius.total());
+    assert!(series.windows(2).all(|two| no_more(two[0].micro_dollars, two[1].micro_dollars)));
+}
+
+// What may never raise it
+
+prop_compose! {
+    fn any_charter()(
+        cap in 1u64..5_000_000_000,
+        bucket_minutes in prop::sample::select(vec![1u16, 30, 120, 840]),
+        slippage_bps in 0u16..=10_000,
+        nav_cap in 0u64..2_000_000_000,
+        (gas_ceiling, gas_daily_cap) in (0u64..100_000_000, 0u64..100_000_000),
+        bits in any::<u32>(),
+        length in 0u64..40 * DAY,
+        start in 0u64..2 * DAY,
+        vault in any::<bool>(),
+        asset in prop::sample::select(vec![USDC, WETH, VAULT]),
+    ) -> GolemCharter {
+        let mut charter = charter();
+        // Most classes, most of the time.
+        let dropped: Vec<Class> =
+            Class::ALL.into_iter().filter(|class| bits >> (*class as u32) & 7 == 0).collect();
+        charter.classes = Classes::ALL.without(Classes::of(&dropped));
+        charter.spend_cap = cap;
+        charter.bucket_minutes = bucket_minutes;
+        charter.slippage_bps = slippage_bps;
+        charter.nav_cap = nav_cap;
+        charter.gas_ceiling = gas_ceiling;
+        charter.gas_daily_cap = gas_daily_cap;
+        charter.settlement_asset = asset;
+        let from = NOW - DAY + start;
+        charter.window = MortalityTimeWindow::new(from, from + length).unwrap();
+        if vault {
+            charter.listing.targets.push(ListedTarget { target: VAULT, role: Role::Vault });
+        }
+        charter
+    }
+}
+
+prop_compose! {
+    fn any_facts()(
+        amounts in prop::collection::vec(0u64..15_000_000_000, 9),
+        spent in 0u64..3_000_000_000,
+        gas in 0u64..100_000_000,
+        ago in 0u64..100_000,
+    ) -> Observed {
+        let mut facts = facts();
+        for ((token, price), amounts) in
+            [(COIN, 2_500), (USDC, 1), (WETH, 2_500)].into_iter().zip(amounts.chunks(3))
+        {
+            let unit = if token == USDC { 1 } else { 1_000_000_000 };
+            let mut held = held(price, amounts[0] * unit, amounts[1] * unit / 100);
+            held.in_vaults = Some(U256::from(amounts[2] * unit));
+            facts.tokens.insert(token, held);
+        }
+        let known = facts.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap();
+        let past = |cap: u64, amount: u64| {
+            let terms = SpendTerms::new(cap, SpendTerms::DAY, 1).unwrap();
+            SpendWindow::default().spend(U256::from(amount), &terms, NOW - ago).unwrap().to_word()
+        };
+        known.spend_window = Some(past(4_000_000_000, spent));
+        known.gas_window = Some(past(200_000_000, gas));
+        facts
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn what_is_tighter_never_costs_more(
+        wide in any_charter(),
+        facts in any_facts(),
+        (part, other) in (0u64..=100, any_charter()),
+        which in 0usize..9,
+    ) {
+        let before = radius(wide.clone(), &facts);
+        let (mut tight, mut poor) = (wide.clone(), facts.clone());
+        let less = |value: u64| value / 100 * part;
+        let wide_rule = Rule::GolemCharter(Box::new(wide.clone()));
+        let mut rules = vec![];
+        match which {
+            0 => tight.spend_cap = less(tight.spend_cap).max(1),
+            1 => {
+                let (start, end) = (tight.window.start(), tight.window.end());
+                tight.window = MortalityTimeWindow::new(start, start + less(end - start)).unwrap();
+            }
+            2 => tight.slippage_bps = u16::try_from(less(tight.slippage_bps.into())).unwrap(),
+            3 => tight.gas_daily_cap = less(tight.gas_daily_cap),
+            4 => tight.nav_cap = less(tight.nav_cap),
+            5 => {
+                for held in poor.tokens.values_mut() {
+                    held.balance = held.balance.map(|balance| balance / U256::from(100) * U256::from(part));
+                }
+            }
+            6 => {
+                // More spent, in the same bucket.
+                let terms = SpendTerms::new(u64::MAX, SpendTerms::DAY, 1).unwrap();
+                let known = poor.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap();
+                let word = SpendWindow::from_word(known.spend_window.unwrap());
+                let more = word.spend(U256::from(less(1_000_000_000)), &terms, NOW).unwrap();
+                known.spend_window = Some(more.to_word());
+            }
+            7 => rules.push(Rule::Timestamp(Timestamp { after: 0, before: (NOW + less(30 * DAY)).into() })),
+            _ => rules.push(Rule::GolemCharter(Box::new(GolemCharter { epoch: 1, ..other }))),
+        }
+        let after = if rules.is_empty() {
+            radius(tight, &poor)
+        } else {
+            rules.insert(0, wide_rule);
+            of(vec![root(&rules)], NOW, &poor)
+        };
+
+        prop_assert!(no_more(after.total(), before.total()), "{}\n{}", before, after);
+        for (after, before) in after.days.iter().zip(&before.days) {
+            prop_assert!(no_more(after.cumulative, before.cumulative), "day {}", after.day);
+        }
+    }
+
+    /// Phase, staleness, mood: whatever a charter says of them, the answer is the same.
+    #[test]
+    fn what_a_key_says_of_itself_never_lowers_it(charter in any_charter(), facts in any_facts(), staleness in any::<u32>()) {
+        let before = radius(charter.clone(), &facts);
+        let mut moody = charter.clone();
+        moody.staleness = staleness;
+        let bounds = golem_delegation::terms::MoodBounds { min_pleasure: 100, max_arousal: -100, min_dominance: 100 };
+        moody.mood = Some(golem_delegation::terms::CharterMood { bounds, classes: Classes::ALL });
+        let dream = golem_delegation::terms::DreamMode { golem_id: GOLEM, registry: charter.registry };
+        let phase = golem_delegation::terms::GolemPhase {
+            golem_id: GOLEM, registry: charter.registry, staleness, listing: charter.listing.clone(),
+        };
+        let period = NonZeroU32::new(staleness | 1).unwrap();
+        let cadence = golem_delegation::terms::Cadence { golem_id: GOLEM, period, count: 1.try_into().unwrap() };
+        let rules = [
+            Rule::GolemCharter(Box::new(moody)), Rule::DreamMode(dream), Rule::GolemPhase(phase), Rule::Cadence(cadence),
+        ];
+
+        let after = of(vec![root(&rules)], NOW, &facts);
+
+        prop_assert_eq!(after.total(), before.total());
+    }
+
+    #[test]
+    fn nobody_takes_more_than_there_is(charter in any_charter(), facts in any_facts()) {
+        let wealth: u64 = facts.tokens.iter().map(|(token, held)| {
+            let all = held.balance.unwrap() + held.in_vaults.unwrap() + held.key_balance.unwrap();
+            let unit = if *token == USDC { U256::from(1) } else { U256::from(ETHER / (2_500 * DOLLAR)) };
+            (all / unit + U256::from(4)).to::<u64>()
+        }).sum();
+        let radius = radius(charter, &facts);
+        prop_assert!(no_more(radius.total(), micro(wealth)), "{} of {}", radius, wealth);
+        for asset in &radius.assets {
+            let held = &facts.tokens[&asset.token];
+            let all = held.balance.unwrap() + held.in_vaults.unwrap() + held.key_balance.unwrap();
+            prop_assert!(no_more(asset.amount, Some(all)));
+        }
+    }
+}
