@@ -29,6 +29,7 @@
 mod decimal;
 mod law;
 mod observed;
+mod outflow;
 mod reckoning;
 mod schedule;
 mod words;
@@ -258,7 +259,7 @@ impl BlastRadius {
                 Day { day, start, cumulative, added }
             })
             .collect::<Vec<_>>();
-        let everything = law.ended.is_none() && law.is_open();
+        let everything = law.ended.is_none() && law.is_boundless();
         let mut missing = reckoning.missing.clone();
         if reckoning.needs_coin_price() {
             missing.insert(Missing { token: Address::ZERO, what: "price" });

@@ -1,6 +1,6 @@
 //! What of a chain binds whoever holds its key.
 
-use super::{Assumption, Ended, Observed, SpendSchedule};
+use super::{Assumption, Ended, Observed, SpendSchedule, outflow::Outflow};
 use crate::{
     Delegation, Environment, PermissionContext, Rule, SpendRefusal, SpendTerms, SpendWindow,
     terms::{Class, GolemCharter, Role},
@@ -16,12 +16,14 @@ const NO_EPOCH: u16 = u16::MAX;
 /// Everything that binds him, over all links.
 #[derive(Debug)]
 pub(super) struct Law {
+    pub(super) now: u64,
     /// First second at which the grant is good.
     pub(super) from: u64,
     /// The last; none where no link names one.
     pub(super) until: Option<u64>,
     pub(super) ended: Option<Ended>,
     pub(super) charters: Vec<CharterLaw>,
+    pub(super) outflow: Outflow,
     /// Redemptions left.
     pub(super) calls: Option<U256>,
     /// What is left of budgets for a whole life, in micro-dollars.
@@ -51,10 +53,12 @@ impl Law {
         observed: &Observed,
     ) -> Self {
         let mut law = Self {
+            now,
             from: now,
             until: None,
             ended: None,
             charters: Vec::new(),
+            outflow: Outflow::default(),
             calls: None,
             budget: None,
             assumptions: BTreeSet::new(),
@@ -80,9 +84,14 @@ impl Law {
         law
     }
 
-    /// Whether nothing keeps money from leaving.
+    /// Whether no charter keeps money from leaving.
     pub(super) fn is_open(&self) -> bool {
         self.charters.iter().all(|law| law.open)
+    }
+
+    /// Whether nothing says at all what may leave.
+    pub(super) fn is_boundless(&self) -> bool {
+        self.is_open() && !self.outflow.is_closed()
     }
 
     fn end(&mut self, why: Ended) {
@@ -91,6 +100,12 @@ impl Law {
 
     fn not_counted(&mut self, rule: String) {
         self.assumptions.insert(Assumption::RuleNotCounted { rule });
+    }
+
+    fn or_not_counted(&mut self, bound: bool, rule: &Rule) {
+        if let Some(kind) = rule.kind().filter(|_| !bound) {
+            self.not_counted(kind.name().to_owned());
+        }
     }
 
     fn starts(&mut self, at: u64) {
@@ -137,10 +152,16 @@ impl Law {
                 self.calls = Some(self.calls.map_or(left, |before| before.min(left)));
             }
             Rule::Opaque(opaque) => self.not_counted(opaque.enforcer.to_string()),
+            Rule::ValueLte(_) | Rule::ExactCalldata(_) | Rule::MultiTokenPeriod(_) => {
+                let bound = self.outflow.bind(rule, U256::ZERO);
+                self.or_not_counted(bound, rule);
+            }
             other => {
-                if let Some(kind) = other.kind() {
-                    self.not_counted(kind.name().to_owned());
+                let bound = self.outflow.bind(other, count.unwrap_or_default());
+                if bound {
+                    self.counted(count);
                 }
+                self.or_not_counted(bound, other);
             }
         }
     }

@@ -36,7 +36,8 @@ pub struct Observed {
     /// Charters, by the link's delegator and the Golem.
     #[serde(deserialize_with = "charters")]
     pub charters: BTreeMap<(Address, B256), CharterFacts>,
-    /// What stock enforcers have counted, by the link's hash and the enforcer.
+    /// What enforcers have counted, by the link's hash and the enforcer: calls, base units that were sent, for an
+    /// allowance by period those of the present one, for a life's budget micro-dollars.
     #[serde(deserialize_with = "counters")]
     pub counters: BTreeMap<(B256, Address), U256>,
     /// What is held; the zero address is the chain's own coin.

@@ -46,6 +46,7 @@ impl<'a> Reckoning<'a> {
     pub(super) fn new(law: &'a Law, observed: &Observed) -> Result<Self, BlastRadiusError> {
         let mut tokens: BTreeSet<Address> = observed.tokens.keys().copied().collect();
         tokens.insert(COIN);
+        tokens.extend(law.outflow.tokens());
         for CharterLaw { charter, .. } in &law.charters {
             tokens.extend(charter.listing.tokens.iter().map(|listed| listed.token));
         }
@@ -96,7 +97,11 @@ impl<'a> Reckoning<'a> {
     /// The least that any charter lets him touch; without a charter, all of it.
     fn reach(&mut self, holding: &Holding) -> Known {
         if self.law.charters.is_empty() {
-            return self.need(holding, holding.facts.balance, "balance");
+            let balance = holding.facts.balance;
+            if balance.is_none() && self.let_out(holding, u64::MAX).is_none() {
+                self.missing.insert(Missing { token: holding.token, what: "balance" });
+            }
+            return balance;
         }
         let mut reach = None;
         for law in &self.law.charters {
@@ -123,11 +128,19 @@ impl<'a> Reckoning<'a> {
         reach
     }
 
-    fn need(&mut self, holding: &Holding, fact: Known, what: &'static str) -> Known {
-        if fact.is_none() {
-            self.missing.insert(Missing { token: holding.token, what });
-        }
-        fact
+    /// What stock caveats let out of a token by `moment`; none where nothing bounds it.
+    fn let_out(&self, holding: &Holding, moment: u64) -> Known {
+        let Law { now, from, calls, .. } = *self.law;
+        let moment = self.law.until.map_or(moment, |until| until.min(moment));
+        self.law.outflow.most(holding.token, calls, now, from, moment)
+    }
+
+    /// What can leave altogether, where that is known.
+    fn outflow(&self, moment: u64) -> Known {
+        sum(self.holdings.iter().map(|holding| {
+            let units = least(holding.reach, self.let_out(holding, moment));
+            holding.worth(units, &mut BTreeSet::new())
+        }))
     }
 
     fn total_in_hand(&mut self) -> Known {
@@ -213,7 +226,7 @@ impl<'a> Reckoning<'a> {
         }
         let moment = self.law.until.map_or(moment, |until| until.min(moment));
         if self.law.is_open() {
-            causes.outflow = self.wealth;
+            causes.outflow = self.outflow(moment);
             return causes;
         }
         let all =
@@ -237,7 +250,9 @@ impl<'a> Reckoning<'a> {
             (causes.vaults, causes.settlement) = (nothing, nothing);
         }
         causes.gas = self.gas(moment);
-        causes.at_most(self.wealth)
+        // Stock caveats bind beside a charter.
+        let let_out = if self.law.outflow.is_closed() { self.outflow(moment) } else { None };
+        causes.at_most(least(self.wealth, let_out))
     }
 
     /// What can be sent through swaps, pools and vaults while caps bind.
@@ -296,11 +311,14 @@ impl<'a> Reckoning<'a> {
     /// The most that each asset can lose by the last of these moments if he goes for it, and by each of them.
     pub(super) fn assets(&self, moments: &[u64], last: u64) -> Vec<Asset> {
         let account = |moment| Causes { in_hand: Some(U256::ZERO), ..self.by(moment) }.total();
-        let days: Vec<Known> = moments.iter().copied().map(account).collect();
+        let days: Vec<(u64, Known)> = moments.iter().map(|day| (*day, account(*day))).collect();
         let whole = account(last);
+        let asset = |holding: &Holding, moment, lost| {
+            holding.asset(least(holding.reach, self.let_out(holding, moment)), lost)
+        };
         let assets = self.holdings.iter().map(|holding| {
-            let days = days.iter().map(|day| holding.asset(*day).micro_dollars).collect();
-            Asset { days, ..holding.asset(whole) }
+            let days = days.iter().map(|(day, lost)| asset(holding, *day, *lost).micro_dollars);
+            Asset { days: days.collect(), ..asset(holding, last, whole) }
         });
         assets.collect()
     }
@@ -321,18 +339,18 @@ impl Holding {
         Some(worth::value(amount, self.price?, self.decimals?))
     }
 
-    /// With so much that can be lost altogether.
-    fn asset(&self, account: Known) -> Asset {
+    /// With so many units within reach, and so much that can be lost altogether.
+    fn asset(&self, reach: Known, account: Known) -> Asset {
         let mut quiet = BTreeSet::new();
-        let whole = self.worth(self.reach, &mut quiet);
+        let whole = self.worth(reach, &mut quiet);
         let lost = least(whole, account);
         // In units: all of it where prices do not say less.
         let units = match (lost, self.price, self.decimals) {
             _ if account == Some(U256::ZERO) => Some(U256::ZERO),
             (Some(lost), Some(price), Some(decimals)) => {
-                least(self.reach, Some(worth::amount(lost, price, decimals)))
+                least(reach, Some(worth::amount(lost, price, decimals)))
             }
-            _ => self.reach,
+            _ => reach,
         };
         let key = self.worth(self.facts.key_balance, &mut quiet);
         let lost = if units == Some(U256::ZERO) { units } else { lost };

@@ -10,8 +10,11 @@ use golem_delegation::{
         Price, SpendSchedule, TokenFacts,
     },
     terms::{
-        Class, Classes, GolemCharter, LimitedCalls, ListedTarget, ListedToken, Listing,
-        MortalityTimeWindow, ReplicantBudget, Role, Timestamp,
+        Cadence, CharterMood, Class, Classes, DreamMode, Erc20PeriodTransfer, Erc20Streaming,
+        Erc20TransferAmount, ExactCalldata, GolemCharter, GolemPhase, LimitedCalls, ListedTarget,
+        ListedToken, Listing, MoodBounds, MortalityTimeWindow, MultiTokenPeriod,
+        NativeTokenPeriodTransfer, NativeTokenStreaming, NativeTokenTransferAmount, Redeemer,
+        ReplicantBudget, Role, Timestamp, TokenPeriod, ValueLte,
     },
 };
 use proptest::prelude::*;
@@ -585,6 +588,162 @@ fn more_assets_than_are_looked_at_are_refused() {
     assert!(matches!(refused, Err(BlastRadiusError::TooManyAssets { limit: MAX_ASSETS, .. })));
 }
 
+// Without a charter
+
+/// Ten dollars a day since yesterday noon, until tomorrow night's end.
+fn runway() -> Vec<Rule> {
+    let period = Erc20PeriodTransfer {
+        token_address: USDC,
+        period_amount: U256::from(10 * DOLLAR),
+        period_duration: U256::from(DAY),
+        start_date: U256::from(NOW - DAY / 2),
+    };
+    vec![
+        Rule::Erc20PeriodTransfer(period),
+        Rule::ValueLte(ValueLte(U256::ZERO)),
+        Rule::Timestamp(Timestamp { after: 0, before: (NOW + 2 * DAY).into() }),
+        Rule::Redeemer(Redeemer(vec![KEY])),
+    ]
+}
+
+#[test]
+fn a_runway_is_what_its_periods_let_out_by_hand() {
+    let link = root(&runway());
+    let enforcer = environment().enforcer(Kind::Erc20PeriodTransfer).unwrap();
+    let mut used = facts();
+    used.counters.insert((link.hash().0, enforcer), U256::from(4 * DOLLAR));
+
+    let fresh = of(vec![link.clone()], NOW, &facts());
+    let radius = of(vec![link], NOW, &used);
+
+    // Two days of two calendar halves each touch three periods: 30 dollars, of which 4 are used.
+    assert_eq!(fresh.causes.outflow, micro(30 * DOLLAR));
+    assert_eq!(radius.causes.outflow, micro(26 * DOLLAR));
+    // Today the rest of this period and all of the next.
+    assert_eq!(radius.days[0].cumulative, micro((16 + 25) * DOLLAR));
+    assert_eq!(radius.until, Some(NOW + 2 * DAY - 1));
+    assert!(!radius.everything);
+    let row = |token| radius.assets.iter().find(|asset| asset.token == token).unwrap();
+    assert_eq!(row(USDC).amount, micro(26 * DOLLAR));
+    assert_eq!(row(WETH).amount, micro(0));
+    // Nothing of the account's; the key has its own.
+    assert_eq!(row(COIN).amount, Some(U256::from(ETHER / 100)));
+    assert_eq!(
+        radius.to_string(),
+        "Whoever steals this key today can cost you at most $51.00 until 2026-11-16: $26.00 sent away, \
+         $25.00 that the key already holds."
+    );
+}
+
+#[test]
+fn a_runway_without_facts_still_says_how_many_tokens() {
+    let radius = of(vec![root(&runway())], NOW, &Observed::default());
+    let row = radius.assets.iter().find(|asset| asset.token == USDC).unwrap();
+
+    assert_eq!(radius.total(), None);
+    // The key may hold more of it.
+    assert_eq!(row.amount, None);
+    let facts: Observed = serde_json::from_value(serde_json::json!({
+        "tokens": [{ "token": USDC, "keyBalance": "0" }, { "token": COIN, "keyBalance": "0" }]
+    }))
+    .unwrap();
+    let radius = of(vec![root(&runway())], NOW, &facts);
+    let row = radius.assets.iter().find(|asset| asset.token == USDC).unwrap();
+    assert_eq!((row.amount, row.micro_dollars), (micro(30 * DOLLAR), None));
+}
+
+#[test]
+fn streams_and_sums_let_out_what_they_say() {
+    let (initial_amount, max_amount) = (U256::from(DOLLAR), U256::from(100 * DOLLAR));
+    let (amount_per_second, start_time) = (U256::from(100), U256::from(NOW - 1_000));
+    let tokens = Erc20Streaming {
+        token_address: USDC,
+        initial_amount,
+        max_amount,
+        amount_per_second,
+        start_time,
+    };
+    let coins = NativeTokenStreaming { initial_amount, max_amount, amount_per_second, start_time };
+    let no_coins = Rule::ValueLte(ValueLte(U256::ZERO));
+    let payments = Rule::ExactCalldata(ExactCalldata(Bytes::new()));
+    let day = Rule::Timestamp(Timestamp { after: 0, before: (NOW + DAY).into() });
+    let most = |rules: &[Rule], token| {
+        let radius = of(vec![root(rules)], NOW, &facts());
+        assert!(!radius.everything, "{radius}");
+        radius.assets.into_iter().find(|asset| asset.token == token).unwrap().amount.unwrap()
+    };
+    let key = U256::from(ETHER / 100);
+
+    // A dollar, and 100 a second for the 1,000 seconds before and the 86,399 of the day.
+    let unlocked = U256::from(DOLLAR + 100 * (1_000 + DAY - 1));
+    assert_eq!(
+        most(&[Rule::Erc20Streaming(tokens), no_coins.clone(), day.clone()], USDC),
+        unlocked
+    );
+    // Without an end, up to the maximum.
+    assert_eq!(most(&[Rule::Erc20Streaming(tokens), no_coins.clone()], USDC), max_amount);
+    assert_eq!(
+        most(&[Rule::NativeTokenStreaming(coins), payments.clone(), day.clone()], COIN),
+        unlocked + key
+    );
+    let sum = Erc20TransferAmount { token_address: USDC, max_amount: U256::from(7) };
+    assert_eq!(most(&[Rule::Erc20TransferAmount(sum), no_coins.clone()], USDC), U256::from(7));
+    let sum = NativeTokenTransferAmount(U256::from(7));
+    assert_eq!(
+        most(&[Rule::NativeTokenTransferAmount(sum), payments.clone()], COIN),
+        U256::from(7) + key
+    );
+    let period = NativeTokenPeriodTransfer {
+        period_amount: U256::from(5),
+        period_duration: U256::from(DAY),
+        start_date: U256::from(NOW + DAY / 2),
+    };
+    // It begins at noon.
+    assert_eq!(
+        most(&[Rule::NativeTokenPeriodTransfer(period), payments, day], COIN),
+        U256::from(5) + key
+    );
+    // Two links: the lesser.
+    let smaller = Erc20TransferAmount { token_address: USDC, max_amount: U256::from(3) };
+    let both = [Rule::Erc20TransferAmount(smaller), Rule::Erc20Streaming(tokens), no_coins];
+    assert_eq!(most(&both, USDC), U256::from(3));
+}
+
+#[test]
+fn entries_of_several_periods_add_up_and_leave_nothing_else() {
+    let entry = |token| TokenPeriod {
+        token,
+        period_amount: U256::from(5),
+        period_duration: U256::from(DAY),
+        start_date: U256::from(NOW),
+    };
+    let day = Rule::Timestamp(Timestamp { after: 0, before: (NOW + DAY).into() });
+    let twice = Rule::MultiTokenPeriod(MultiTokenPeriod(vec![entry(USDC), entry(USDC)]));
+
+    let radius = of(vec![root(&[twice, day])], NOW, &facts());
+
+    let amounts: Vec<_> = radius.assets.iter().map(|asset| (asset.token, asset.amount)).collect();
+    assert!(amounts.contains(&(USDC, micro(10))), "{amounts:?}");
+    assert!(amounts.contains(&(WETH, micro(0))));
+    assert!(amounts.contains(&(COIN, Some(U256::from(ETHER / 100)))));
+}
+
+#[test]
+fn coins_that_no_rule_mentions_count_whole() {
+    let sum = Erc20TransferAmount { token_address: USDC, max_amount: U256::from(7) };
+    let calls = Rule::LimitedCalls(LimitedCalls(U256::from(3)));
+    let each = Rule::ValueLte(ValueLte(U256::from(1_000)));
+
+    let loose = of(vec![root(&[Rule::Erc20TransferAmount(sum)])], NOW, &facts());
+    let tight = of(vec![root(&[Rule::Erc20TransferAmount(sum), calls, each])], NOW, &facts());
+
+    let coins = |radius: &BlastRadius| {
+        radius.assets.iter().find(|asset| asset.token == COIN).unwrap().amount.unwrap()
+    };
+    assert_eq!(coins(&loose), U256::from(10 * ETHER) + U256::from(ETHER / 100));
+    assert_eq!(coins(&tight), U256::from(3_000) + U256::from(ETHER / 100));
+}
+
 // As JSON
 
 #[test]
@@ -686,7 +845,7 @@ proptest! {
         wide in any_charter(),
         facts in any_facts(),
         (part, other) in (0u64..=100, any_charter()),
-        which in 0usize..9,
+        which in 0usize..12,
     ) {
         let before = radius(wide.clone(), &facts);
         let (mut tight, mut poor) = (wide.clone(), facts.clone());
@@ -716,6 +875,9 @@ proptest! {
                 known.spend_window = Some(more.to_word());
             }
             7 => rules.push(Rule::Timestamp(Timestamp { after: 0, before: (NOW + less(30 * DAY)).into() })),
+            8 => rules.extend(runway()),
+            9 => rules.push(Rule::LimitedCalls(LimitedCalls(U256::from(part)))),
+            10 => rules.push(Rule::ValueLte(ValueLte(U256::from(part)))),
             _ => rules.push(Rule::GolemCharter(Box::new(GolemCharter { epoch: 1, ..other }))),
         }
         let after = if rules.is_empty() {
@@ -737,14 +899,14 @@ proptest! {
         let before = radius(charter.clone(), &facts);
         let mut moody = charter.clone();
         moody.staleness = staleness;
-        let bounds = golem_delegation::terms::MoodBounds { min_pleasure: 100, max_arousal: -100, min_dominance: 100 };
-        moody.mood = Some(golem_delegation::terms::CharterMood { bounds, classes: Classes::ALL });
-        let dream = golem_delegation::terms::DreamMode { golem_id: GOLEM, registry: charter.registry };
-        let phase = golem_delegation::terms::GolemPhase {
+        let bounds = MoodBounds { min_pleasure: 100, max_arousal: -100, min_dominance: 100 };
+        moody.mood = Some(CharterMood { bounds, classes: Classes::ALL });
+        let dream = DreamMode { golem_id: GOLEM, registry: charter.registry };
+        let phase = GolemPhase {
             golem_id: GOLEM, registry: charter.registry, staleness, listing: charter.listing.clone(),
         };
         let period = NonZeroU32::new(staleness | 1).unwrap();
-        let cadence = golem_delegation::terms::Cadence { golem_id: GOLEM, period, count: 1.try_into().unwrap() };
+        let cadence = Cadence { golem_id: GOLEM, period, count: 1.try_into().unwrap() };
         let rules = [
             Rule::GolemCharter(Box::new(moody)), Rule::DreamMode(dream), Rule::GolemPhase(phase), Rule::Cadence(cadence),
         ];
