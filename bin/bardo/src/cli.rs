@@ -128,6 +128,41 @@ pub(crate) enum DelegationCommand {
         file: PathBuf,
     },
 
+    /// Say what a thief of the key could cost you, by day and asset
+    #[command(after_help = "Examples:
+  bardo delegation blast-radius grant.json
+  bardo delegation blast-radius grant.json --facts facts.json --now 1794700800 --json
+
+Facts are what you read from the chain; whatever is missing is taken at its worst. JSON, all optional, every
+number a decimal string, token 0x0000…0000 the chain's coin, all amounts in base units:
+
+  {
+    \"disabled\": [\"0x<hash of a link>\"],
+    \"charters\": [{
+      \"delegator\": \"0x…\", \"golemId\": \"0x…\",
+      \"spendWindow\": \"0\",    GolemCharterEnforcer.spendWindowOf(manager, delegator, golemId)
+      \"gasWindow\": \"0\",      gasWindowOf(…)
+      \"settlement\": \"0\",     settlementOf(…)
+      \"minEpoch\": \"1\",       GolemRegistry's lowest epoch of the Golem
+      \"generation\": \"0\"      and its owner's generation
+    }],
+    \"counters\": [{           what an enforcer counted: calls, amounts; of a period, the present one's
+      \"delegation\": \"0x…\", \"enforcer\": \"0x…\", \"count\": \"0\"
+    }],
+    \"tokens\": [{
+      \"token\": \"0x…\", \"decimals\": \"6\",
+      \"price\": { \"answer\": \"100000000\", \"decimals\": \"8\" },
+      \"balance\": \"0\",        of the account
+      \"inVaults\": \"0\",       what its shares of vaults are worth
+      \"inPositions\": \"0\",    what its liquidity positions hold
+      \"allowance\": \"0\",      what listed spenders may pull
+      \"keyBalance\": \"0\"      of the session key
+    }]
+  }
+
+What a Golem says of itself (phase, dreams, feelings) is no fact: the thief says it.")]
+    BlastRadius(BlastRadiusArgs),
+
     /// Sign a delegation with a key of yours
     #[command(
         after_help = "Example:\n  bardo delegation sign grant.json --chain-id 8453 --key-file owner.key > signed.json"
@@ -292,6 +327,18 @@ pub(crate) struct SignArgs {
     /// Sign even though the delegation has no caveats, or is open to any delegate
     #[arg(long)]
     pub(crate) unbounded: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BlastRadiusArgs {
+    /// Delegations as JSON, leaf first, or a permission context in hex; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// What you read from the chain, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) facts: Option<PathBuf>,
+    /// Second to reckon from [default: now]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) now: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod attenuates;
 mod caveat;
+mod blast_radius;
 mod deploy;
 mod explain;
 pub(crate) mod permission;
@@ -14,6 +15,7 @@ mod verify;
 
 pub(crate) use attenuates::attenuates;
 pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode};
+pub(crate) use blast_radius::blast_radius;
 pub(crate) use deploy::deploy;
 pub(crate) use explain::explain;
 pub(crate) use redeem::redeem;

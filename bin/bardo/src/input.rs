@@ -12,10 +12,12 @@ use golem_delegation::{
     Delegation, PermissionContext,
     permission::{self, Request},
 };
+use golem_delegation::{Delegation, PermissionContext, blast_radius::Observed};
 use std::{
     fs::File,
     io::{Read, stdin},
     path::Path,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// More than any sane list of delegations; less than what would hurt.
@@ -111,6 +113,20 @@ pub(crate) fn permission(path: &Path, asked: &[Request]) -> Result<permission::R
     permission::read_with(&text(path).or_use()?, asked)
         .with_context(|| format!("{} is no permission request or answer", path.display()))
         .or_use()
+}
+
+/// Facts of a chain, for a blast radius.
+pub(crate) fn facts(path: &Path) -> Result<Observed, Failure> {
+    serde_json::from_str(&text(path).or_use()?)
+        .with_context(|| format!("{} does not hold facts as JSON", path.display()))
+        .or_use()
+}
+
+/// The second that it is by this machine.
+pub(crate) fn now() -> Result<u64, Failure> {
+    #[expect(clippy::disallowed_methods, reason = "where a person's question meets the clock")]
+    let now = SystemTime::now();
+    Ok(now.duration_since(UNIX_EPOCH)?.as_secs())
 }
 
 /// The key a person signs with.

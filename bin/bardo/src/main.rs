@@ -31,6 +31,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Chains => commands::chains(),
         Command::Completions { shell } => commands::completions(shell),
         Command::Delegation(DelegationCommand::Hash { file }) => commands::hash(&file),
+        Command::Delegation(DelegationCommand::BlastRadius(args)) => commands::blast_radius(&args),
         Command::Delegation(DelegationCommand::Sign(args)) => commands::sign(&args),
         Command::Delegation(DelegationCommand::Verify(args)) => commands::verify(&args),
         Command::Delegation(DelegationCommand::Attenuates(args)) => commands::attenuates(&args),

@@ -39,7 +39,7 @@ fn environment() -> Environment {
     Kind::ALL.iter().fold(Environment::default(), |all, kind| all.with(*kind, at(kind)))
 }
 
-fn token(token: Address, role: Role, token_decimals: u8) -> ListedToken {
+const fn token(token: Address, role: Role, token_decimals: u8) -> ListedToken {
     let feed = Address::repeat_byte(0xfe);
     ListedToken { token, role: Some(role), feed, token_decimals, feed_decimals: 8, max_age: 3_600 }
 }
@@ -433,12 +433,15 @@ fn without_facts_the_terms_alone_speak_and_what_is_not_known_is_named() {
     assert!(said.contains("Not known: balance of the chain's coin"), "{said}");
 }
 
+/// The name of a fact, and its removal.
+type Drop<Facts> = (&'static str, fn(&mut Facts));
+
 #[test]
 fn every_fact_that_is_missing_leaves_the_total_open_or_as_high() {
     let all = radius(charter(), &facts());
     let mut taken: Vec<(&str, Observed)> = Vec::new();
     for holder in [COIN, USDC, WETH] {
-        let drop: [(&str, fn(&mut TokenFacts)); 3] = [
+        let drop: [Drop<TokenFacts>; 3] = [
             ("price", |facts| facts.price = None),
             ("balance", |facts| facts.balance = None),
             ("keyBalance", |facts| facts.key_balance = None),
@@ -452,7 +455,7 @@ fn every_fact_that_is_missing_leaves_the_total_open_or_as_high() {
         facts.tokens.remove(&holder);
         taken.push(("token", facts));
     }
-    let drop: [(&str, fn(&mut CharterFacts)); 5] = [
+    let drop: [Drop<CharterFacts>; 5] = [
         ("spendWindow", |facts| facts.spend_window = None),
         ("gasWindow", |facts| facts.gas_window = None),
         ("settlement", |facts| facts.settlement = None),
