@@ -39,7 +39,7 @@ pub use observed::{CharterFacts, Observed, Price, TokenFacts};
 pub use schedule::SpendSchedule;
 pub use words::{Assumption, Date, Dollars, Ended};
 
-use crate::{Environment, PermissionContext};
+use crate::{Environment, MAX_CONTEXT_BYTES, PermissionContext};
 use alloy_primitives::{Address, U256};
 use law::Law;
 use reckoning::Reckoning;
@@ -52,11 +52,29 @@ pub const DAY: u64 = 86_400;
 pub const MAX_DAYS: usize = 366;
 /// Assets that are looked at.
 pub const MAX_ASSETS: usize = 512;
+/// Caveats that are looked at.
+pub const MAX_CAVEATS: usize = 256;
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlastRadiusError {
+    /// More caveats than [`MAX_CAVEATS`], over all links.
+    #[error("{actual} caveats are more than {limit}")]
+    TooManyCaveats {
+        /// The limit.
+        limit: usize,
+        /// What was given.
+        actual: usize,
+    },
+    /// Longer terms than [`MAX_CONTEXT_BYTES`], over all links.
+    #[error("terms of {actual} bytes are longer than {limit}")]
+    TooLong {
+        /// The limit.
+        limit: usize,
+        /// What was given.
+        actual: usize,
+    },
     /// More assets than [`MAX_ASSETS`].
     #[error("{actual} assets are more than {limit}")]
     TooManyAssets {
@@ -240,6 +258,7 @@ impl BlastRadius {
         now: u64,
         observed: &Observed,
     ) -> Result<Self, BlastRadiusError> {
+        check_size(chain)?;
         let law = Law::read(chain, environment, now, observed);
         let reckoning = Reckoning::new(&law, observed)?;
         let until = law.until;
@@ -303,6 +322,21 @@ impl BlastRadius {
         });
         std::iter::once(first).chain(ends).collect()
     }
+}
+
+/// Refuses what would be much work: a chain that came as JSON has no limit of its own.
+fn check_size(chain: &PermissionContext) -> Result<(), BlastRadiusError> {
+    let caveats = chain.links().iter().map(|link| link.caveats.len()).sum();
+    if caveats > MAX_CAVEATS {
+        return Err(BlastRadiusError::TooManyCaveats { limit: MAX_CAVEATS, actual: caveats });
+    }
+    let terms =
+        chain.links().iter().flat_map(|link| &link.caveats).map(|caveat| caveat.terms.len());
+    let actual = terms.sum();
+    if actual > MAX_CONTEXT_BYTES {
+        return Err(BlastRadiusError::TooLong { limit: MAX_CONTEXT_BYTES, actual });
+    }
+    Ok(())
 }
 
 /// Last seconds of the days from `now` to `last`, the first [`MAX_DAYS`] of them.

@@ -9,6 +9,7 @@ const COMMANDS: &[&[&str]] = &[
     &["chains"],
     &["completions"],
     &["delegation", "explain"],
+    &["delegation", "blast-radius"],
     &["delegation", "hash"],
     &["delegation", "sign"],
     &["delegation", "tree"],

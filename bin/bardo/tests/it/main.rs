@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "helpers of tests may fail loudly")]
 
 mod caveat;
+mod blast_radius;
 mod command;
 mod delegation;
 mod demo;

@@ -229,8 +229,9 @@ impl Law {
         if !home {
             self.assumptions.insert(Assumption::OtherAccount { account: charter.account });
         }
-        let open = charter.beneficiary == charter.agent_key
+        let his = charter.beneficiary == charter.agent_key
             || chain.links().iter().any(|link| link.delegate == charter.beneficiary);
+        let open = his && charter.allows(Class::Transfer);
         if open {
             self.assumptions.insert(Assumption::BeneficiaryIsTheKey);
         } else {

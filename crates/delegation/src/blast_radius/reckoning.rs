@@ -84,11 +84,14 @@ impl<'a> Reckoning<'a> {
     fn hold(&mut self, token: Address, facts: TokenFacts) {
         let coin = (token == COIN).then_some(COIN_DECIMALS);
         let listed = self.law.charters.iter().flat_map(|law| &law.charter.listing.tokens);
-        let listed =
-            listed.filter(|listed| listed.token == token).map(|listed| listed.token_decimals);
+        let listed = listed.filter(|listed| listed.token == token);
+        let feeds: BTreeSet<u8> = listed.clone().map(|listed| listed.feed_decimals).collect();
+        let listed = listed.map(|listed| listed.token_decimals);
         // Fewer decimals make a unit dearer.
         let decimals = coin.or_else(|| listed.min()).or(facts.decimals);
-        let price = if token == COIN { self.coin_price } else { facts.price };
+        let price = if token == COIN { self.coin_price } else { believed(facts.price) };
+        // A price of another feed than the listed one is none.
+        let price = price.filter(|price| feeds.iter().all(|decimals| *decimals == price.decimals));
         let mut holding = Holding { token, price, decimals, facts, reach: None };
         holding.reach = self.reach(&holding);
         self.holdings.push(holding);
@@ -213,7 +216,7 @@ impl<'a> Reckoning<'a> {
         sum(self.holdings.iter().map(|holding| {
             let wrapped = unwraps
                 && self.law.charters.iter().any(|law| law.charter.is_wrapped_coin(holding.token));
-            if holding.token == COIN || wrapped { holding.facts.balance } else { Some(U256::ZERO) }
+            if holding.token == COIN || wrapped { holding.reach } else { Some(U256::ZERO) }
         }))
     }
 
@@ -416,14 +419,23 @@ fn reachable(charter: &GolemCharter, open: bool, token: Address) -> Reachable {
             if callable && charter.allows(Class::Approve) { Free::All } else { Free::Allowed };
         return Reachable { free, vaults, pools };
     }
+    // Wrapped coins become gas money, those in vaults and pools too.
     let unwraps = charter.is_wrapped_coin(token) && charter.unwraps() && charter.tops_up();
     let free = if unwraps { Free::All } else { Free::None };
-    Reachable { free, vaults: charter.withdraws(), pools: false }
+    // Shares are tokens, which an open charter sends away as they are.
+    let vaults = charter.withdraws() || (open && vaults);
+    Reachable { free, vaults, pools: unwraps && pools }
+}
+
+/// Nothing is worth nothing by a feed that can be relied on.
+fn believed(price: Option<Price>) -> Option<Price> {
+    price.filter(|price| !price.answer.is_zero())
 }
 
 /// The coin's own, or wrapped: one is exchanged for the other as it is.
 fn coin_price(law: &Law, observed: &Observed) -> Option<Price> {
-    let price = |token: &Address| observed.tokens.get(token).and_then(|facts| facts.price);
+    let price =
+        |token: &Address| observed.tokens.get(token).and_then(|facts| believed(facts.price));
     price(&COIN).or_else(|| {
         let listed = law.charters.iter().flat_map(|law| &law.charter.listing.tokens);
         let wrapped = listed.filter(|listed| listed.role == Some(Role::Weth));

@@ -3,11 +3,11 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use golem_delegation::{
-    Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY, Rule, SpendTerms,
-    SpendWindow,
+    Caveat, Delegation, Environment, Kind, MAX_CONTEXT_BYTES, PermissionContext, ROOT_AUTHORITY,
+    Rule, SpendTerms, SpendWindow,
     blast_radius::{
-        BlastRadius, BlastRadiusError, CharterFacts, DAY, Ended, MAX_ASSETS, MAX_DAYS, Observed,
-        Price, SpendSchedule, TokenFacts,
+        BlastRadius, BlastRadiusError, CharterFacts, DAY, Ended, MAX_ASSETS, MAX_CAVEATS, MAX_DAYS,
+        Observed, Price, SpendSchedule, TokenFacts,
     },
     terms::{
         Cadence, CharterMood, Class, Classes, DreamMode, Erc20PeriodTransfer, Erc20Streaming,
@@ -578,17 +578,59 @@ fn rules_that_are_not_understood_take_nothing_off_and_are_named() {
 }
 
 #[test]
-fn more_assets_than_are_looked_at_are_refused() {
+fn more_than_is_looked_at_is_refused() {
     let mut facts = facts();
     for number in 0..600u16 {
         let token = Address::left_padding_from(&number.to_be_bytes());
         facts.tokens.insert(token, TokenFacts::default());
     }
-    let chain = PermissionContext::new(vec![root(&[])]).unwrap();
+    let refused = |link: Delegation, facts: &Observed| {
+        let chain = PermissionContext::new(vec![link]).unwrap();
+        BlastRadius::of(&chain, &environment(), NOW, facts).unwrap_err()
+    };
+    let calls = Rule::LimitedCalls(LimitedCalls(U256::from(3)));
+    let mut long = root(&[]);
+    long.caveats.push(Caveat::new(Address::repeat_byte(0x99), vec![0; MAX_CONTEXT_BYTES + 1]));
 
-    let refused = BlastRadius::of(&chain, &environment(), NOW, &facts);
+    let assets = refused(root(&[]), &facts);
+    let caveats = refused(root(&vec![calls; MAX_CAVEATS + 1]), &Observed::default());
+    let bytes = refused(long, &Observed::default());
 
-    assert!(matches!(refused, Err(BlastRadiusError::TooManyAssets { limit: MAX_ASSETS, .. })));
+    assert!(matches!(assets, BlastRadiusError::TooManyAssets { limit: MAX_ASSETS, .. }));
+    let (limit, actual) = (MAX_CAVEATS, MAX_CAVEATS + 1);
+    assert_eq!(caveats, BlastRadiusError::TooManyCaveats { limit, actual });
+    let (limit, actual) = (MAX_CONTEXT_BYTES, MAX_CONTEXT_BYTES + 1);
+    assert_eq!(bytes, BlastRadiusError::TooLong { limit, actual });
+}
+
+#[test]
+fn a_price_of_nothing_or_of_another_feed_is_no_price() {
+    for odd in
+        [Price { answer: U256::ZERO, decimals: 8 }, Price { answer: U256::from(1), decimals: 18 }]
+    {
+        let mut facts = facts();
+        facts.tokens.get_mut(&WETH).unwrap().price = Some(odd);
+
+        assert_eq!(radius(charter(), &facts).total(), None);
+    }
+}
+
+#[test]
+fn gas_money_comes_out_of_vaults_and_pools_where_nothing_trades() {
+    let mut charter = charter();
+    charter.classes =
+        Classes::of(&[Class::GasTopUp, Class::Unwrap, Class::Collect, Class::RemoveLiquidity]);
+    let manager = Address::repeat_byte(0x11);
+    charter.listing.targets.push(ListedTarget { target: manager, role: Role::PositionManager });
+    let mut facts = facts();
+    facts.tokens =
+        [(COIN, held(2_500, 0, 0)), (WETH, held(2_500, 0, 0)), (USDC, held(1, DOLLAR, 0))].into();
+    facts.tokens.get_mut(&WETH).unwrap().in_positions = Some(U256::from(ETHER / 1_000));
+
+    let radius = radius(charter, &facts);
+
+    // A thousandth of an ether, at $2,500; dollars cannot become gas money.
+    assert_eq!(radius.total(), micro(2_500_000));
 }
 
 // Without a charter
