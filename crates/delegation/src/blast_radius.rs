@@ -28,6 +28,7 @@
 
 mod decimal;
 mod law;
+mod object;
 mod observed;
 mod outflow;
 mod reckoning;
@@ -265,13 +266,15 @@ impl BlastRadius {
         // Nothing changes after the end, and an end that never comes is reckoned as the last second there is.
         let last = until.unwrap_or(u64::MAX).max(now);
         let moments = moments(now, if law.ended.is_some() { now } else { last });
+        let by_day: Vec<(u64, Causes)> =
+            moments.iter().map(|moment| (*moment, reckoning.by(*moment))).collect();
         let causes = reckoning.by(last);
-        let assets = reckoning.assets(&moments, last);
+        let assets = reckoning.assets(&by_day, (last, causes));
         let mut before = Some(U256::ZERO);
         let days = (0u64..)
-            .zip(&moments)
-            .map(|(day, moment)| {
-                let cumulative = reckoning.by(*moment).total();
+            .zip(&by_day)
+            .map(|(day, (_, causes))| {
+                let cumulative = causes.total();
                 let added = cumulative.zip(before).map(|(now, before)| now.saturating_sub(before));
                 before = cumulative;
                 let start = now.saturating_add(day.saturating_mul(DAY));

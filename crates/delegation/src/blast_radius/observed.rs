@@ -1,4 +1,4 @@
-use super::decimal;
+use super::{decimal, object::Object};
 use alloy_primitives::{Address, B256, U256};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{collections::BTreeMap, fmt};
@@ -28,20 +28,16 @@ use std::{collections::BTreeMap, fmt};
 /// assert_eq!(facts.tokens.len(), 1);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Hashes of links that their delegator has disabled.
     pub disabled: Vec<B256>,
     /// Charters, by the link's delegator and the Golem.
-    #[serde(deserialize_with = "charters")]
     pub charters: BTreeMap<(Address, B256), CharterFacts>,
     /// What enforcers have counted, by the link's hash and the enforcer: calls, base units that were sent, for an
     /// allowance by period those of the present one, for a life's budget micro-dollars.
-    #[serde(deserialize_with = "counters")]
     pub counters: BTreeMap<(B256, Address), U256>,
     /// What is held; the zero address is the chain's own coin.
-    #[serde(deserialize_with = "tokens")]
     pub tokens: BTreeMap<Address, TokenFacts>,
 }
 
@@ -91,6 +87,26 @@ pub struct TokenFacts {
     pub key_balance: Option<U256>,
 }
 
+impl<'de> Deserialize<'de> for Observed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Object(entries) = Object::<Entries>::deserialize(deserializer)?;
+        let Entries { disabled, charters, counters, tokens } = entries;
+        Ok(Self { disabled, charters, counters, tokens })
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Entries {
+    disabled: Vec<B256>,
+    #[serde(deserialize_with = "charters")]
+    charters: BTreeMap<(Address, B256), CharterFacts>,
+    #[serde(deserialize_with = "counters")]
+    counters: BTreeMap<(B256, Address), U256>,
+    #[serde(deserialize_with = "tokens")]
+    tokens: BTreeMap<Address, TokenFacts>,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CharterEntry {
@@ -124,7 +140,7 @@ struct TokenEntry {
     #[serde(default, deserialize_with = "decimal::some_u8")]
     decimals: Option<u8>,
     #[serde(default)]
-    price: Option<Price>,
+    price: Option<Object<Price>>,
     #[serde(default, deserialize_with = "decimal::some_u256")]
     balance: Option<U256>,
     #[serde(default, deserialize_with = "decimal::some_u256")]
@@ -140,8 +156,8 @@ struct TokenEntry {
 fn charters<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<(Address, B256), CharterFacts>, D::Error> {
-    let entries = Vec::<CharterEntry>::deserialize(deserializer)?;
-    once(entries.into_iter().map(|entry| {
+    let entries = Vec::<Object<CharterEntry>>::deserialize(deserializer)?;
+    once(entries.into_iter().map(|Object(entry)| {
         let CharterEntry { spend_window, gas_window, settlement, min_epoch, generation, .. } =
             entry;
         let facts = CharterFacts { spend_window, gas_window, settlement, min_epoch, generation };
@@ -153,21 +169,21 @@ fn charters<'de, D: Deserializer<'de>>(
 fn counters<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<(B256, Address), U256>, D::Error> {
-    let entries = Vec::<CounterEntry>::deserialize(deserializer)?;
-    once(entries.into_iter().map(|entry| ((entry.delegation, entry.enforcer), entry.count)))
+    let entries = Vec::<Object<CounterEntry>>::deserialize(deserializer)?;
+    once(entries.into_iter().map(|Object(entry)| ((entry.delegation, entry.enforcer), entry.count)))
         .map_err(D::Error::custom)
 }
 
 fn tokens<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<Address, TokenFacts>, D::Error> {
-    let entries = Vec::<TokenEntry>::deserialize(deserializer)?;
-    once(entries.into_iter().map(|entry| {
+    let entries = Vec::<Object<TokenEntry>>::deserialize(deserializer)?;
+    once(entries.into_iter().map(|Object(entry)| {
         let TokenEntry { token, decimals, price, balance, .. } = entry;
         let TokenEntry { in_vaults, in_positions, allowance, key_balance, .. } = entry;
         let facts = TokenFacts {
             decimals,
-            price,
+            price: price.map(|Object(price)| price),
             balance,
             in_vaults,
             in_positions,

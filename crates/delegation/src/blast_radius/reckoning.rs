@@ -311,17 +311,19 @@ impl<'a> Reckoning<'a> {
         self.coin_price.is_none() && self.law.charters.iter().any(|law| law.gas.is_some())
     }
 
-    /// The most that each asset can lose by the last of these moments if he goes for it, and by each of them.
-    pub(super) fn assets(&self, moments: &[u64], last: u64) -> Vec<Asset> {
-        let account = |moment| Causes { in_hand: Some(U256::ZERO), ..self.by(moment) }.total();
-        let days: Vec<(u64, Known)> = moments.iter().map(|day| (*day, account(*day))).collect();
-        let whole = account(last);
-        let asset = |holding: &Holding, moment, lost| {
+    /// The most that each asset can lose by `last` if he goes for it, and by each of the days.
+    pub(super) fn assets(&self, days: &[(u64, Causes)], last: (u64, Causes)) -> Vec<Asset> {
+        let account = |(moment, causes): (u64, Causes)| {
+            (moment, Causes { in_hand: Some(U256::ZERO), ..causes }.total())
+        };
+        let days: Vec<(u64, Known)> = days.iter().copied().map(account).collect();
+        let last = account(last);
+        let asset = |holding: &Holding, (moment, lost)| {
             holding.asset(least(holding.reach, self.let_out(holding, moment)), lost)
         };
         let assets = self.holdings.iter().map(|holding| {
-            let days = days.iter().map(|(day, lost)| asset(holding, *day, *lost).micro_dollars);
-            Asset { days: days.collect(), ..asset(holding, last, whole) }
+            let days = days.iter().map(|day| asset(holding, *day).micro_dollars);
+            Asset { days: days.collect(), ..asset(holding, last) }
         });
         assets.collect()
     }

@@ -802,7 +802,9 @@ fn numbers_leave_as_decimal_strings_and_facts_that_stand_twice_are_refused() {
 
     assert_eq!(json["causes"]["slippage"], "69998674");
     assert_eq!(json["until"], (NOW + WEEK - 1).to_string());
-    for odd in [twice, number, signed, unknown] {
+    let by_order = serde_json::json!({ "tokens": [[USDC]] });
+    let list = serde_json::json!([]);
+    for odd in [twice, number, signed, unknown, by_order, list] {
         assert!(serde_json::from_value::<Observed>(odd.clone()).is_err(), "{odd}");
     }
 }
@@ -883,7 +885,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn what_is_tighter_never_costs_more(
@@ -974,6 +976,46 @@ proptest! {
             let held = &facts.tokens[&asset.token];
             let all = held.balance.unwrap() + held.in_vaults.unwrap() + held.key_balance.unwrap();
             prop_assert!(no_more(asset.amount, Some(all)));
+        }
+    }
+    /// Foreign words, absurd sums and times: an answer, and one that never falls from day to day.
+    #[test]
+    fn whatever_the_facts_say_there_is_an_answer_that_never_falls(
+        charter in any_charter(),
+        words in any::<[[u8; 32]; 3]>(),
+        amounts in any::<[[u8; 32]; 4]>(),
+        (answer, decimals, token_decimals) in (any::<[u8; 32]>(), any::<u8>(), any::<u8>()),
+        now in prop_oneof![Just(0), Just(u64::MAX), Just(NOW), any::<u64>()],
+        end in prop_oneof![Just((1u64 << 40) - 1), NOW..NOW + 9 * WEEK],
+    ) {
+        let [balance, in_vaults, in_positions, key_balance] =
+            amounts.map(|bytes| Some(U256::from_be_bytes(bytes)));
+        let held = TokenFacts {
+            price: Some(Price { answer: U256::from_be_bytes(answer), decimals }),
+            decimals: Some(token_decimals),
+            balance,
+            in_vaults,
+            in_positions,
+            key_balance,
+            allowance: None,
+        };
+        let mut facts = facts();
+        facts.tokens = [(COIN, held.clone()), (WETH, held.clone()), (USDC, held)].into();
+        let [spend, gas, settlement] = words.map(|bytes| Some(U256::from_be_bytes(bytes)));
+        let known = facts.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap();
+        (known.spend_window, known.gas_window, known.settlement) = (spend, gas, settlement);
+        let mut charter = charter;
+        charter.window = MortalityTimeWindow::new(0, end).unwrap();
+        // Whatever epoch the words are of, some grant may be newer.
+        charter.epoch = u16::MAX - 1;
+
+        for rules in [vec![Rule::GolemCharter(Box::new(charter))], runway(), vec![]] {
+            let radius = of(vec![root(&rules)], now, &facts);
+            prop_assert!(radius.days.len() <= MAX_DAYS);
+            prop_assert!(!radius.to_string().is_empty());
+            for two in radius.series().windows(2) {
+                prop_assert!(no_more(two[0].micro_dollars, two[1].micro_dollars));
+            }
         }
     }
 }
