@@ -11,16 +11,26 @@ use super::{
     wish::{SESSION, THIEF},
 };
 use alloy::{
-    primitives::{Bytes, U256},
+    primitives::{Address, Bytes, U256},
     providers::Provider,
 };
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use bardo_bindings::{
+    GolemCharterEnforcer, defi::Erc4626, framework::DELEGATION_MANAGER, golem_charter_enforcer,
+};
 use bardo_testkit::{Stage, dollars};
+use golem_chain::environment;
 use golem_custody::Execution;
+use golem_delegation::{
+    PermissionContext,
+    blast_radius::{BlastRadius, CharterFacts, Observed, Price, TokenFacts},
+};
 
 /// The charter's buckets, in seconds, and how many of them a spend is remembered for.
 const BUCKET: u64 = 7_200;
 const REMEMBERED: u64 = 13;
+/// A dollar by a feed of eight decimals.
+const DOLLAR: U256 = U256::from_limbs([100_000_000, 0, 0, 0]);
 
 /// One redemption of the day: by the key, or by a child that lives for it alone.
 async fn redeem(prey: &mut Prey<'_>, child: Option<u64>, call: Execution) -> Result<bool> {
@@ -53,13 +63,64 @@ async fn one_day(prey: &mut Prey<'_>, children: Option<u64>) -> Result<()> {
     Ok(())
 }
 
-/// What a week costs the owner.
-async fn week(stage: &Stage, charter: &Charter) -> Result<Micros> {
+/// What there is of a token, in the account and in the key's hand. Pools are left out: they only add.
+async fn held(prey: &Prey<'_>, token: Address) -> Result<TokenFacts> {
+    let (stage, wish) = (prey.stage, &prey.wish);
+    let balance = |holder| stage.balance_of(token, holder);
+    let shares = stage.balance_of(wish.book.vault, wish.account).await?;
+    let assets = Erc4626::convertToAssetsCall { shares };
+    let in_vaults = stage.node().read(wish.book.vault, assets).await?;
+    let is_dollar = token == wish.book.usdc;
+    Ok(TokenFacts {
+        decimals: Some(if is_dollar { 6 } else { 18 }),
+        price: Some(Price {
+            answer: if is_dollar { DOLLAR } else { DOLLAR * wish.book.eth_price },
+            decimals: 8,
+        }),
+        balance: Some(balance(wish.account).await?),
+        in_vaults: Some(if is_dollar { in_vaults } else { U256::ZERO }),
+        in_positions: Some(U256::ZERO),
+        allowance: None,
+        key_balance: Some(balance(SESSION).await?),
+    })
+}
+
+/// The blast radius that an owner would be shown now, from what the chain says.
+async fn shown(prey: &Prey<'_>) -> Result<BlastRadius> {
+    let (node, wish) = (prey.stage.node(), &prey.wish);
+    let (manager, delegator, golem) = (DELEGATION_MANAGER, wish.account, wish.golem);
+    let charter = golem_charter_enforcer();
+    let spend = GolemCharterEnforcer::spendWindowOfCall { manager, delegator, golemId: golem };
+    let gas = GolemCharterEnforcer::gasWindowOfCall { manager, delegator, golemId: golem };
+    let settlement = GolemCharterEnforcer::settlementOfCall { manager, delegator, golemId: golem };
+    let facts = CharterFacts {
+        spend_window: Some(node.read(charter, spend).await?),
+        gas_window: Some(node.read(charter, gas).await?),
+        settlement: Some(node.read(charter, settlement).await?),
+        min_epoch: None,
+        generation: None,
+    };
+    let mut coin = held(prey, wish.book.weth).await?;
+    coin.balance = Some(node.provider().get_balance(wish.account).await?);
+    coin.key_balance = Some(node.provider().get_balance(SESSION).await?);
+    let mut observed = Observed::default();
+    observed.charters.insert((delegator, golem), facts);
+    observed.tokens.insert(Address::ZERO, coin);
+    for token in [wish.book.usdc, wish.book.weth] {
+        observed.tokens.insert(token, held(prey, token).await?);
+    }
+    let chain = PermissionContext::new(vec![prey.grant.clone()])?;
+    Ok(BlastRadius::of(&chain, &environment(), prey.now().await?, &observed)?)
+}
+
+/// What a week costs the owner, and what he was shown before.
+async fn week(stage: &Stage, charter: &Charter) -> Result<(Micros, BlastRadius)> {
     let (victim, wish) = scene(stage, Kind::Stateless7702).await?;
     let mut prey = Prey::new(stage, &victim, charter, wish.clone()).await?;
     let pools = Rigged::open(&mut prey).await?;
     approve_router(&mut prey).await?;
     let before = Ledger::take(stage, &wish).await?;
+    let shown = shown(&prey).await?;
 
     // At the end of a bucket first, and from then on as soon as what was spent is forgotten.
     let bucket = (prey.now().await? / BUCKET + 1) * BUCKET;
@@ -78,28 +139,35 @@ async fn week(stage: &Stage, charter: &Charter) -> Result<Micros> {
     let (lost, gained) = before.until(&after);
     // Nobody else gets any of it.
     ensure!(gained > lost * 9 / 10, "owner loses {lost}, thief gains {gained}");
-    Ok(lost)
+    Ok((lost, shown))
 }
 
 #[tokio::test]
 async fn the_thief_takes_no_more_than_slippage_and_gas() -> Result<()> {
     let stage = Stage::open().await?;
-    let lost = week(&stage, &Charter { replicants: false }).await?;
+    let (lost, shown) = week(&stage, &Charter { replicants: false }).await?;
 
     // A day of it is one per cent of a thousand dollars, and 0.02 ether at 2,500.
     let most = 8 * (10_000_000 + 50_000_000);
     assert!(lost <= most, "{lost} of {most}");
     assert!(lost > most * 8 / 10, "{lost} of {most}");
+    // ATK-46, G13: what he was shown for swaps and gas is what it came to, and not much more.
+    let causes = shown.causes;
+    let said = causes.slippage.zip(causes.gas).map(|(swaps, gas)| swaps + gas);
+    let said: Micros = said.context("a week that cannot be told")?.try_into()?;
+    assert!(lost <= said, "{lost}, shown {shown}");
+    assert!(lost > said * 98 / 100, "{lost}, shown {shown}");
+    assert!(shown.total().is_some(), "{shown}");
     Ok(())
 }
 
 #[tokio::test]
 async fn children_take_no_more_than_their_parent() -> Result<()> {
     let stage = Stage::open().await?;
-    let lost = week(&stage, &CHARTER).await?;
+    let (lost, _) = week(&stage, &CHARTER).await?;
     drop(stage);
     let stage = Stage::open().await?;
-    let alone = week(&stage, &Charter { replicants: false }).await?;
+    let (alone, _) = week(&stage, &Charter { replicants: false }).await?;
 
     // To a cent: gas of the key's own transactions is not the owner's.
     assert!((lost - alone).abs() < 10_000, "{lost} with children, {alone} without");
