@@ -2,7 +2,8 @@
 
 use super::{Assumption, Ended, Observed, SpendSchedule, outflow::Outflow};
 use crate::{
-    Delegation, Environment, PermissionContext, Rule, SpendRefusal, SpendTerms, SpendWindow,
+    ANY_DELEGATE, Delegation, Environment, PermissionContext, Rule, SpendRefusal, SpendTerms,
+    SpendWindow,
     terms::{Class, GolemCharter, Role},
 };
 use alloy_primitives::{Address, B256, U256};
@@ -81,7 +82,22 @@ impl Law {
             law.end(Ended::Expired { at });
         }
         law.count_charters(chain, environment, observed);
+        law.say_who(chain);
         law
+    }
+
+    /// Whose key it is about, and what rides along.
+    fn say_who(&mut self, chain: &PermissionContext) {
+        if chain.links().len() > 1 {
+            self.assumptions.insert(Assumption::OnlyTheLeafsKey);
+        }
+        if chain.leaf().delegate == ANY_DELEGATE {
+            self.assumptions.insert(Assumption::AnyDelegate);
+        }
+        let coins = self.outflow.most(Address::ZERO, self.calls, self.now, self.from, self.from);
+        if self.is_open() && self.outflow.is_closed() && coins.is_none() {
+            self.assumptions.insert(Assumption::CoinsUnbounded);
+        }
     }
 
     /// Whether no charter keeps money from leaving.

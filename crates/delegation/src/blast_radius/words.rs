@@ -25,6 +25,12 @@ pub enum Assumption {
     OtherGrantsNotCounted,
     /// Signatures.
     SignaturesHold,
+    /// Keys of the links above.
+    OnlyTheLeafsKey,
+    /// No key is needed at all.
+    AnyDelegate,
+    /// Coins that ride along with a call.
+    CoinsUnbounded,
     /// Where money goes home to.
     Beneficiary {
         /// Whom the charter names.
@@ -92,6 +98,15 @@ impl fmt::Display for Assumption {
                 f.write_str("Other grants of the same account are not counted.")
             }
             Self::SignaturesHold => f.write_str("Every signature of the chain is taken for good."),
+            Self::OnlyTheLeafsKey => f.write_str(
+                "Only the last link's key is stolen; a key further up is bound by the links above it alone.",
+            ),
+            Self::AnyDelegate => {
+                f.write_str("The grant is open to any delegate: nobody has to steal a key for it.")
+            }
+            Self::CoinsUnbounded => f.write_str(
+                "No rule bounds the coins that a call carries: all that the account has count.",
+            ),
             Self::Beneficiary { beneficiary } => {
                 write!(f, "What is sent to the beneficiary {beneficiary} has come home.")
             }

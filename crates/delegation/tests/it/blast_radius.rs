@@ -3,11 +3,11 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use golem_delegation::{
-    Caveat, Delegation, Environment, Kind, MAX_CONTEXT_BYTES, PermissionContext, ROOT_AUTHORITY,
-    Rule, SpendTerms, SpendWindow,
+    ANY_DELEGATE, Caveat, Delegation, Environment, Kind, MAX_CONTEXT_BYTES, PermissionContext,
+    ROOT_AUTHORITY, Rule, SpendTerms, SpendWindow,
     blast_radius::{
-        BlastRadius, BlastRadiusError, CharterFacts, DAY, Ended, MAX_ASSETS, MAX_CAVEATS, MAX_DAYS,
-        Observed, Price, SpendSchedule, TokenFacts,
+        Assumption, BlastRadius, BlastRadiusError, CharterFacts, DAY, Ended, MAX_ASSETS,
+        MAX_CAVEATS, MAX_DAYS, Observed, Price, SpendSchedule, TokenFacts,
     },
     terms::{
         Cadence, CharterMood, Class, Classes, DreamMode, Erc20PeriodTransfer, Erc20Streaming,
@@ -541,6 +541,22 @@ fn the_tightest_link_counts_in_each_dimension() {
     assert_eq!(radius.causes.slippage, micro(u64::div_ceil(volume, 100)));
 }
 
+/// SPEC D6: a charter below a runway binds only who has none of the keys above it.
+#[test]
+fn whose_key_it_is_about_is_said() {
+    let rules = [Rule::GolemCharter(Box::new(charter()))];
+    let parent = root(&runway());
+    let anybody = Delegation { delegate: ANY_DELEGATE, ..root(&rules) };
+
+    let alone = of(vec![root(&rules)], NOW, &facts());
+    let chain = of(vec![child(&parent, &rules), parent], NOW, &facts());
+    let anybody = of(vec![anybody], NOW, &facts());
+
+    assert!(!alone.assumptions.contains(&Assumption::OnlyTheLeafsKey));
+    assert!(chain.assumptions.contains(&Assumption::OnlyTheLeafsKey));
+    assert!(anybody.assumptions.contains(&Assumption::AnyDelegate));
+}
+
 #[test]
 fn a_budget_for_life_and_a_number_of_calls_bound_what_goes_through() {
     let rule = || Rule::GolemCharter(Box::new(charter()));
@@ -601,6 +617,27 @@ fn more_than_is_looked_at_is_refused() {
     assert_eq!(caveats, BlastRadiusError::TooManyCaveats { limit, actual });
     let (limit, actual) = (MAX_CONTEXT_BYTES, MAX_CONTEXT_BYTES + 1);
     assert_eq!(bytes, BlastRadiusError::TooLong { limit, actual });
+}
+
+/// As many caveats, entries and assets as are looked at, and no end.
+#[test]
+fn the_largest_chain_is_reckoned_in_bounded_work() {
+    let entry = |number: usize| TokenPeriod {
+        token: Address::left_padding_from(&(number % 500).to_be_bytes()),
+        period_amount: U256::from(5),
+        period_duration: U256::from(1),
+        start_date: U256::from(1),
+    };
+    let many = |entries: usize| {
+        Rule::MultiTokenPeriod(MultiTokenPeriod((0..entries).map(entry).collect()))
+    };
+    let mut rules = vec![many(500); 4];
+    rules.extend(vec![many(1); MAX_CAVEATS - 4]);
+
+    let radius = of(vec![root(&rules)], NOW, &facts());
+
+    assert_eq!(radius.days.len(), MAX_DAYS);
+    assert_eq!(radius.total(), None);
 }
 
 #[test]
@@ -787,6 +824,8 @@ fn coins_that_no_rule_mentions_count_whole() {
     };
     assert_eq!(coins(&loose), U256::from(10 * ETHER) + U256::from(ETHER / 100));
     assert_eq!(coins(&tight), U256::from(3_000) + U256::from(ETHER / 100));
+    assert!(loose.assumptions.contains(&Assumption::CoinsUnbounded));
+    assert!(!tight.assumptions.contains(&Assumption::CoinsUnbounded));
 }
 
 // As JSON
