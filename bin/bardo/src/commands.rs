@@ -1,8 +1,8 @@
 //! One file per verb.
 
 mod attenuates;
-mod caveat;
 mod blast_radius;
+mod caveat;
 mod deploy;
 mod explain;
 pub(crate) mod permission;
@@ -14,8 +14,8 @@ mod up;
 mod verify;
 
 pub(crate) use attenuates::attenuates;
-pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode};
 pub(crate) use blast_radius::blast_radius;
+pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode};
 pub(crate) use deploy::deploy;
 pub(crate) use explain::explain;
 pub(crate) use redeem::redeem;

@@ -10,9 +10,9 @@ use anyhow::{Context, anyhow, bail, ensure};
 use golem_custody::{OwnerSigner, Password, SessionKey};
 use golem_delegation::{
     Delegation, PermissionContext,
+    blast_radius::Observed,
     permission::{self, Request},
 };
-use golem_delegation::{Delegation, PermissionContext, blast_radius::Observed};
 use std::{
     fs::File,
     io::{Read, stdin},

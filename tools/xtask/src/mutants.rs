@@ -171,14 +171,10 @@ fn shown(root: &Path) -> BTreeMap<String, String> {
     let json = |file| fs::read_to_string(root.join(file)).ok();
     let recorded: Value =
         json(RECORD).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let mut shown: BTreeMap<String, String> = recorded["mutants"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|row| {
-            Some((row["patch"].as_str()?.to_owned(), row["shown_on"].as_str()?.to_owned()))
-        })
-        .collect();
+    let rows = recorded.get("mutants").and_then(Value::as_array).into_iter().flatten();
+    let word = |row: &Value, name: &str| row.get(name)?.as_str().map(ToOwned::to_owned);
+    let mut shown: BTreeMap<String, String> =
+        rows.filter_map(|row| Some((word(row, "patch")?, word(row, "shown_on")?))).collect();
     let begun: Option<BTreeMap<String, String>> =
         json(SHOWN).and_then(|text| serde_json::from_str(&text).ok());
     shown.extend(begun.into_iter().flatten());

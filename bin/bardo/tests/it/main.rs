@@ -2,8 +2,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "helpers of tests may fail loudly")]
 
-mod caveat;
 mod blast_radius;
+mod caveat;
 mod command;
 mod delegation;
 mod demo;
