@@ -179,7 +179,7 @@ A chain is given leaf first; --signer and --passkey speak of its root. Smart acc
 `simulate`. For a Hybrid account, give its owner as --signer or --passkey.")]
     Verify(VerifyArgs),
 
-    /// Say whether a child stays within its parent, and which bound is looser if it does not
+    /// Say whether a child stays within its parent, and where it does not
     #[command(
         after_help = "Example:\n  bardo delegation attenuates --parent grant.json --child replicant.json
 

@@ -1,18 +1,22 @@
 //! How fast delegations are hashed, signed, verified and decoded, beside MetaMask's kit in Node.
 //!
 //! Both sides get the same delegation of seven caveats, in the same run on the same machine, and
-//! must give the same hash, digest, signature and links. Times are reported and not asserted:
-//! what lasts is the ratio. `target/bench/delegation.json` keeps the numbers.
+//! must give the same hash, digest, signature and links. Nobody else compares a child with its parent: that
+//! stands beside our own hash of the same twelve caveats. How each grows is shown by a hundred times as much of it.
+//! Times are reported and not asserted: what lasts is the ratio. `target/bench/delegation.json` keeps the numbers.
 
 use alloy::primitives::{Address, B256, Bytes, U256, address, bytes, fixed_bytes};
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_testkit::{fixed_signer, root};
+use golem_chain::environment;
 use golem_delegation::{
-    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain,
+    Caveat, Delegation, DelegationTree, Opaque, PermissionContext, ROOT_AUTHORITY, Rule,
+    SigningDomain, attenuates,
     terms::{
-        AllowedCalldata, AllowedMethods, AllowedTargets, LimitedCalls, Redeemer, Timestamp,
-        ValueLte,
+        AllowedCalldata, AllowedMethods, AllowedTargets, BlockNumber, Erc20PeriodTransfer,
+        Erc20TransferAmount, LimitedCalls, MortalityTimeWindow, NativeTokenTransferAmount,
+        Redeemer, Timestamp, ValueLte,
     },
 };
 use serde::Deserialize;
@@ -107,8 +111,26 @@ fn main() -> Result<()> {
             "ratio": (ratio * 10.0).round() / 10.0,
         }));
     }
+    let (within, hashed) = attenuation()?;
+    table += &format!(
+        "\n{:<12}{:>14}{:>14}{:>10}\n{:<12}{within:>14.0}{hashed:>14.0}{:>10.1}\n",
+        "per second",
+        "Rust",
+        "its hash",
+        "ratio",
+        "attenuates",
+        within / hashed
+    );
+    let growth = growth()?;
+    table += &format!("\n{:<12}{:>24}\n", "100 times", "time of each, times");
+    for (operation, times) in &growth {
+        table += &format!("{operation:<12}{times:>24.2}\n");
+    }
     write!(std::io::stdout(), "{table}")?;
     let result = json!({
+        "attenuatesPerSecond": within.round(),
+        "hashesOfTheSamePerSecond": hashed.round(),
+        "growth": growth,
         "caveats": grant.caveats.len(),
         "contextBytes": encoded.len(),
         "chainBytes": encoded_chain.len(),
@@ -147,6 +169,116 @@ fn seven_caveats(delegator: Address) -> Delegation {
         salt: U256::from(7),
         signature: bytes!(""),
     }
+}
+
+/// A child and its parent with twelve caveats each, decoded: how often in a second they are compared, and how often
+/// a delegation with the same caveats is hashed.
+fn attenuation() -> Result<(f64, f64)> {
+    let (parent, child) = (twelve(2)?, twelve(1)?);
+    ensure!(attenuates(&parent, &child).is_ok(), "half of everything is not within it");
+    ensure!(attenuates(&child, &parent).is_err(), "twice everything is within it");
+    let environment = environment();
+    let caveats = child
+        .iter()
+        .filter_map(|rule| environment.caveat(rule).transpose())
+        .collect::<Result<Vec<_>, _>>()?;
+    ensure!(caveats.len() == 12, "twelve caveats");
+    let grant = Delegation { caveats, ..seven_caveats(Address::ZERO) };
+    let within = rate(|| attenuates(black_box(&parent), black_box(&child)).is_ok());
+    Ok((within, rate(|| black_box(&grant).hash())))
+}
+
+/// Twelve rules that bound something, all of it `times` over.
+fn twelve(times: u64) -> Result<Vec<Rule>> {
+    let [router, token, session] = [1, 2, 3].map(Address::repeat_byte);
+    let sum = U256::from(1_000_000 * times);
+    let end = 1_800_604_800 + 86_400 * times;
+    let mut targets = vec![router];
+    targets.extend((1..times).map(|_| token));
+    Ok(vec![
+        Rule::AllowedTargets(AllowedTargets(targets)),
+        Rule::AllowedMethods(AllowedMethods(vec![fixed_bytes!("04e45aaf")])),
+        Rule::AllowedCalldata(AllowedCalldata {
+            start: U256::from(4),
+            value: router.into_word().into(),
+        }),
+        Rule::ValueLte(ValueLte(sum)),
+        Rule::LimitedCalls(LimitedCalls(U256::from(10 * times))),
+        Rule::Redeemer(Redeemer(vec![session])),
+        Rule::Timestamp(Timestamp { after: 1_800_000_000, before: end.into() }),
+        Rule::BlockNumber(BlockNumber { after: 1, before: end.into() }),
+        Rule::MortalityTimeWindow(MortalityTimeWindow::new(1_800_000_000, end)?),
+        Rule::Erc20PeriodTransfer(Erc20PeriodTransfer {
+            token_address: token,
+            period_amount: sum,
+            period_duration: U256::from(86_400),
+            start_date: U256::from(1_800_000_000),
+        }),
+        Rule::Erc20TransferAmount(Erc20TransferAmount { token_address: token, max_amount: sum }),
+        Rule::NativeTokenTransferAmount(NativeTokenTransferAmount(sum)),
+    ])
+}
+
+/// What each caveat or link costs among 1,000, beside what it costs among 10.
+fn growth() -> Result<BTreeMap<&'static str, f64>> {
+    let grant = |caveats: u32| Delegation {
+        caveats: (0..caveats)
+            .map(|number| {
+                Caveat::new(Address::left_padding_from(&number.to_be_bytes()), vec![1; 32])
+            })
+            .collect(),
+        ..seven_caveats(Address::ZERO)
+    };
+    let rules = |count: u32| -> Vec<Rule> {
+        let opaque = |number: u32| Opaque {
+            enforcer: Address::left_padding_from(&(number ^ 0x5a5a).to_be_bytes()),
+            terms: bytes!("01"),
+        };
+        (0..count).map(|number| Rule::Opaque(opaque(number))).collect()
+    };
+    let children = |count: u32| -> Vec<Delegation> {
+        let root = seven_caveats(Address::ZERO);
+        let child = |number: u32| Delegation {
+            delegator: root.delegate,
+            delegate: Address::left_padding_from(&number.to_be_bytes()),
+            authority: root.hash().0,
+            caveats: vec![],
+            ..root.clone()
+        };
+        (1..count).map(child).chain([root.clone()]).collect()
+    };
+    let (few, many) = (grant(10), grant(1_000));
+    let contexts = [few.clone(), many.clone()]
+        .map(|grant| PermissionContext::new(vec![grant]).map(|context| context.encode()));
+    let [short, long] = contexts;
+    let (short, long) = (short?, long?);
+    let ([here, there], [tree, forest]) =
+        ([rules(10), rules(1_000)], [children(10), children(1_000)]);
+    let times = |few: f64, many: f64| few / many / 100.0;
+    Ok(BTreeMap::from([
+        ("hash", times(rate(|| black_box(&few).hash()), rate(|| black_box(&many).hash()))),
+        (
+            "decode",
+            times(
+                rate(|| PermissionContext::decode(black_box(&short))),
+                rate(|| PermissionContext::decode(black_box(&long))),
+            ),
+        ),
+        (
+            "attenuates",
+            times(
+                rate(|| attenuates(black_box(&here), &here).is_ok()),
+                rate(|| attenuates(black_box(&there), &there).is_ok()),
+            ),
+        ),
+        (
+            "tree",
+            times(
+                rate(|| DelegationTree::new(black_box(tree.clone())).is_ok()),
+                rate(|| DelegationTree::new(black_box(forest.clone())).is_ok()),
+            ),
+        ),
+    ]))
 }
 
 /// Two more links of the same size above `root`, leaf first.
