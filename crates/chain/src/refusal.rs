@@ -185,16 +185,22 @@ const MAX_WORDS: usize = 300;
 /// itself or fill the screen.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    let mut shown: String = text
-        .chars()
-        .take(MAX_WORDS)
-        .flat_map(|letter| {
-            let plain = !letter.is_control() && !matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-            if plain { vec![letter] } else { letter.escape_default().collect() }
-        })
-        .collect();
-    if text.chars().nth(MAX_WORDS).is_some() {
-        shown.push('…');
+    let mut shown = String::new();
+    let mut length = 0;
+    for letter in text.chars() {
+        let plain = !letter.is_control()
+            && !matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        // Escaped, a letter is several: what counts is what is shown.
+        length += if plain { 1 } else { letter.escape_default().count() };
+        if length > MAX_WORDS {
+            shown.push('…');
+            break;
+        }
+        if plain {
+            shown.push(letter);
+        } else {
+            shown.extend(letter.escape_default());
+        }
     }
     shown
 }

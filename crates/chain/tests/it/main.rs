@@ -25,6 +25,9 @@ use golem_delegation::{
     terms::{LimitedCalls, Timestamp, ValueLte},
 };
 
+mod fuzz_bodies;
+#[path = "../../../delegation/tests/it/mutations.rs"]
+mod mutations;
 mod node;
 
 fn under(enforcers: &[Address]) -> PermissionContext {
@@ -118,30 +121,28 @@ fn unknown_data_is_still_a_refusal_and_is_shown() {
     }
 }
 
-/// Seeded bytes behind every selector we know: never a panic, always an answer.
+/// What comes back from a chain is a stranger's.
 #[test]
-fn no_revert_data_makes_it_panic() {
-    use DelegationManager as M;
-    let context = under(&[
-        mortality_time_window_enforcer(),
-        enforcers::ALLOWED_TARGETS,
-        enforcers::LIMITED_CALLS,
-        enforcers::TIMESTAMP,
-    ]);
-    let mut state = 1u64;
-    for round in 0..20_000u64 {
-        let mut data = match round % 4 {
-            0 => M::InvalidDelegate::SELECTOR.to_vec(),
-            1 => MortalityTimeWindow_Expired::SELECTOR.to_vec(),
-            2 => Revert::SELECTOR.to_vec(),
-            _ => vec![],
-        };
-        for _ in 0..round % 97 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            data.push(state.to_be_bytes()[0]);
-        }
-        let denial = explain_revert(&data.into(), &context);
-        assert!(!denial.reason.is_empty());
+fn corpus_and_seeded_mutations_of_revert_data_hold() {
+    mutations::hold("revert", fuzz_bodies::revert, mutations::MUTATIONS);
+}
+
+/// The seeds are errors that our rules and the framework end in.
+#[test]
+fn the_corpus_of_reverts_reaches_rules_and_strangers() {
+    let context = under(&[golem_charter_enforcer(), enforcers::LIMITED_CALLS]);
+    let seeds = mutations::corpus("revert");
+    let codes: Vec<_> =
+        seeds.into_values().map(|seed| explain_revert(&seed.into(), &context).code).collect();
+
+    for code in [
+        DenialCode::Spend,
+        DenialCode::Phase,
+        DenialCode::Calls,
+        DenialCode::DelegationDisabled,
+        DenialCode::Reverted,
+    ] {
+        assert!(codes.contains(&code), "{code:?}");
     }
 }
 

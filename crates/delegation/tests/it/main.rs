@@ -19,6 +19,7 @@ mod fuzzing;
 mod grant;
 mod json;
 mod life;
+mod mutations;
 mod odd;
 mod passkeys;
 mod permission;
