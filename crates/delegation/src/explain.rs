@@ -1,7 +1,7 @@
 //! What a delegation says, in words that its owner understands.
 
 use crate::{
-    ANY_DELEGATE, Caveat, Delegation, Environment, Kind, Rule, TermsError,
+    ANY_DELEGATE, Caveat, Delegation, Environment, Kind, Rule, TermsError, Utc,
     terms::{
         ApprovalRevocation, ChangeType, Class, Classes, Execution, GolemCharter, Holdings, Listing,
         MoodBounds, Role,
@@ -14,8 +14,6 @@ use std::fmt;
 const SHOWN: usize = 8;
 
 const SECONDS_OF_DAY: u64 = 86_400;
-/// The last second of the year 9999: later than any grant that means its end.
-const LAST_DATE: u64 = 253_402_300_799;
 
 /// A delegation in words: who may act for whom, what each caveat says, and what nobody said.
 ///
@@ -222,7 +220,7 @@ impl Rule {
     /// let window = Rule::MortalityTimeWindow(MortalityTimeWindow::new(0, 1_800_000_000)?);
     /// assert_eq!(
     ///     window.explain(),
-    ///     "It works from 1970-01-01 00:00:00 UTC until 2027-01-15 08:00:00 UTC, both included."
+    ///     "It works from 1970-01-01T00:00:00Z until 2027-01-15T08:00:00Z, both included."
     /// );
     /// let value = Rule::ValueLte(ValueLte(U256::ZERO));
     /// assert_eq!(value.explain(), "A call carries 0 wei of native value at most.");
@@ -707,21 +705,10 @@ fn duration(seconds: U256) -> String {
     if count == U256::from(1) { format!("1 {name}") } else { format!("{count} {name}s") }
 }
 
-/// A second as a date of the Gregorian calendar, in UTC.
+/// A second as a date, as far as there is one.
 fn date(second: U256) -> String {
-    let Some(second) = u64::try_from(second).ok().filter(|second| *second <= LAST_DATE) else {
-        return format!("second {second}");
-    };
-    let (days, clock) = (second / SECONDS_OF_DAY, second % SECONDS_OF_DAY);
-    // Years that begin with March, in cycles of 400: leap days come last.
-    let shifted = days + 719_468;
-    let (cycle, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year + cycle * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (clock / 3_600, clock / 60 % 60, clock % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    match u64::try_from(second) {
+        Ok(second) => Utc(second).to_string(),
+        Err(_beyond) => format!("second {second}"),
+    }
 }

@@ -18,6 +18,7 @@ mod signing;
 mod spend_window;
 pub mod terms;
 mod tree;
+mod utc;
 
 pub use attenuation::{EXECUTIONS_IN_A_PERIOD, Looser, MOST_OF_ONE_KIND, attenuates};
 pub use attestation::GolemAttestation;
@@ -34,3 +35,4 @@ pub use terms::TermsError;
 pub use tree::{
     DelegationTree, MAX_NODES, Node, Signed, SignedError, Signer, Standing, State, TreeError,
 };
+pub use utc::Utc;

@@ -36,7 +36,6 @@
 //! ```
 
 mod answer;
-mod date;
 mod edit;
 mod explain;
 mod form;
@@ -46,7 +45,6 @@ mod request;
 mod wallet;
 
 pub use answer::{Answer, Dependency};
-pub use date::Utc;
 pub use edit::{Edit, Figure, Time};
 pub use explain::{Token, Tokens, explain_request};
 pub use form::{

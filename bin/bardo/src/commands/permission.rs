@@ -5,9 +5,12 @@ use crate::{
 };
 use anyhow::anyhow;
 use golem_chain::{environment, printable};
-use golem_delegation::permission::{
-    self, Asset, Cause, Condition, Edit, Expected, GrantError, Granted, Health, Message,
-    Permission, Request, Signed, Tokens, Usage, Utc, explain_request,
+use golem_delegation::{
+    Utc,
+    permission::{
+        self, Asset, Cause, Condition, Edit, Expected, GrantError, Granted, Health, Message,
+        Permission, Request, Signed, Tokens, Usage, explain_request,
+    },
 };
 use serde_json::{Map, Value, json};
 use std::{

@@ -72,26 +72,32 @@ fn gcd(one: U256, other: U256) -> U256 {
     one.gcd(other)
 }
 
+macro_rules! periods {
+    ($($terms:ident)*) => {
+        $(impl From<&$terms> for Period {
+            fn from(terms: &$terms) -> Self {
+                Self {
+                    amount: terms.period_amount,
+                    duration: terms.period_duration,
+                    start: terms.start_date,
+                }
+            }
+        })*
+    };
+}
+
+periods! { NativeTokenPeriodTransfer Erc20PeriodTransfer TokenPeriod }
+
 impl Within for NativeTokenPeriodTransfer {
     fn within(&self, parent: &Self) -> Verdict {
-        let period = |rule: &Self| Period {
-            amount: rule.period_amount,
-            duration: rule.period_duration,
-            start: rule.start_date,
-        };
-        period(self).within(&period(parent))
+        Period::from(self).within(&parent.into())
     }
 }
 
 impl Within for Erc20PeriodTransfer {
     fn within(&self, parent: &Self) -> Verdict {
         same("tokenAddress", self.token_address, parent.token_address)?;
-        let period = |rule: &Self| Period {
-            amount: rule.period_amount,
-            duration: rule.period_duration,
-            start: rule.start_date,
-        };
-        period(self).within(&period(parent))
+        Period::from(self).within(&parent.into())
     }
 }
 
@@ -104,17 +110,12 @@ impl Within for MultiTokenPeriod {
         if self == parent {
             return Ok(());
         }
-        let period = |entry: &TokenPeriod| Period {
-            amount: entry.period_amount,
-            duration: entry.period_duration,
-            start: entry.start_date,
-        };
         let mut free: Vec<&TokenPeriod> = parent.0.iter().collect();
-        for entry in self.0.iter().filter(|entry| !period(entry).is_dead()) {
+        for entry in self.0.iter().filter(|entry| !Period::from(*entry).is_dead()) {
             let mut first = None;
             let found = free.iter().position(|theirs| {
                 theirs.token == entry.token
-                    && match period(entry).within(&period(theirs)) {
+                    && match Period::from(entry).within(&(*theirs).into()) {
                         Ok(()) => true,
                         Err(bound) => {
                             first.get_or_insert(bound);
@@ -227,27 +228,32 @@ fn same_stream(child: &Stream, parent: &Stream) -> Verdict {
     same("maxAmount", child.most, parent.most)
 }
 
+macro_rules! streams {
+    ($($terms:ident)*) => {
+        $(impl From<&$terms> for Stream {
+            fn from(terms: &$terms) -> Self {
+                Self {
+                    initial: terms.initial_amount,
+                    most: terms.max_amount,
+                    rate: terms.amount_per_second,
+                    start: terms.start_time,
+                }
+            }
+        })*
+    };
+}
+
+streams! { NativeTokenStreaming Erc20Streaming }
+
 impl Within for NativeTokenStreaming {
     fn within(&self, parent: &Self) -> Verdict {
-        let stream = |rule: &Self| Stream {
-            initial: rule.initial_amount,
-            most: rule.max_amount,
-            rate: rule.amount_per_second,
-            start: rule.start_time,
-        };
-        stream(self).within(&stream(parent))
+        Stream::from(self).within(&parent.into())
     }
 }
 
 impl Within for Erc20Streaming {
     fn within(&self, parent: &Self) -> Verdict {
         same("tokenAddress", self.token_address, parent.token_address)?;
-        let stream = |rule: &Self| Stream {
-            initial: rule.initial_amount,
-            most: rule.max_amount,
-            rate: rule.amount_per_second,
-            start: rule.start_time,
-        };
-        stream(self).within(&stream(parent))
+        Stream::from(self).within(&parent.into())
     }
 }

@@ -1,6 +1,7 @@
 //! What an owner reads.
 
-use super::{BlastRadius, DAY};
+use super::BlastRadius;
+use crate::Utc;
 use alloy_primitives::{Address, B256, U256};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -326,15 +327,8 @@ impl fmt::Display for Dollars {
 pub struct Date(pub u64);
 
 impl fmt::Display for Date {
-    /// Years of 400 have 146,097 days; they are counted from a March, so that a leap day comes last.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let days = self.0 / DAY + 719_468;
-        let (era, day) = (days / 146_097, days % 146_097);
-        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-        let in_year = day - (365 * year + year / 4 - year / 100);
-        let month = (5 * in_year + 2) / 153;
-        let date = in_year - (153 * month + 2) / 5 + 1;
-        let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-        f.pad(&format!("{:04}-{month:02}-{date:02}", era * 400 + year + next))
+        let (year, month, day) = Utc(self.0).date();
+        f.pad(&format!("{year:04}-{month:02}-{day:02}"))
     }
 }

@@ -2,9 +2,8 @@
 
 use super::{
     Allowance, Asset, Edit, Figure, Granted, Periodic, Permission, Request, Signed, Stream, Time,
-    Utc,
 };
-use crate::{Rule, terms::ApprovalRevocation};
+use crate::{Rule, Utc, terms::ApprovalRevocation};
 use alloy_primitives::{Address, U256};
 use std::{collections::BTreeMap, fmt::Write};
 

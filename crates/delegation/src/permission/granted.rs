@@ -1,10 +1,10 @@
 use super::{
     Allowance, Answer, Asset, Dependency, Edit, Health, Periodic, Permission, Request, Stream,
-    Usage, Utc,
+    Usage,
 };
 use crate::{
     ANY_DELEGATE, ContextError, Delegation, Environment, Kind, PermissionContext, Rule,
-    SigningDomain, TermsError,
+    SigningDomain, TermsError, Utc,
     terms::{
         AllowedCalldata, Erc20PeriodTransfer, Erc20Streaming, NativeTokenPeriodTransfer,
         NativeTokenStreaming, Timestamp,

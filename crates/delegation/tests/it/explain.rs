@@ -30,7 +30,7 @@ const ONE: Address = Address::repeat_byte(1);
 const TWO: Address = Address::repeat_byte(2);
 const GOLEM: B256 = B256::repeat_byte(7);
 const NOON: u64 = 1_800_014_400;
-const NOON_TEXT: &str = "2027-01-15 12:00:00 UTC";
+const NOON_TEXT: &str = "2027-01-15T12:00:00Z";
 
 fn number(value: u64) -> U256 {
     U256::from(value)
@@ -256,8 +256,8 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
             })),
             words(&[
                 "or a child of it",
-                "1970-01-01 00:16:40 UTC",
-                "1970-01-01 02:46:40 UTC",
+                "1970-01-01T00:16:40Z",
+                "1970-01-01T02:46:40Z",
                 "it may swap, send home, at",
                 "$1000 at most in any 12 hours, and at once $500 at most",
                 "lose 1 % at most",
@@ -303,7 +303,7 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
         ),
         (
             Rule::MortalityTimeWindow(MortalityTimeWindow::new(0, NOON).unwrap()),
-            words(&["1970-01-01 00:00:00 UTC", NOON_TEXT, "both included"]),
+            words(&["1970-01-01T00:00:00Z", NOON_TEXT, "both included"]),
         ),
         (
             Rule::ReplicantBudget(ReplicantBudget {
@@ -391,18 +391,18 @@ fn seconds_are_shown_as_their_dates() {
     let at = |end| Rule::MortalityTimeWindow(MortalityTimeWindow::new(end, end).unwrap()).explain();
 
     for (second, date) in [
-        (0, "1970-01-01 00:00:00 UTC"),
-        (86_399, "1970-01-01 23:59:59 UTC"),
-        (86_400, "1970-01-02 00:00:00 UTC"),
-        (951_782_399, "2000-02-28 23:59:59 UTC"),
-        (951_782_400, "2000-02-29 00:00:00 UTC"),
-        (951_868_800, "2000-03-01 00:00:00 UTC"),
-        (1_709_164_800, "2024-02-29 00:00:00 UTC"),
-        (1_735_689_599, "2024-12-31 23:59:59 UTC"),
-        (1_735_689_600, "2025-01-01 00:00:00 UTC"),
-        (4_107_542_399, "2100-02-28 23:59:59 UTC"),
-        (4_107_542_400, "2100-03-01 00:00:00 UTC"),
-        (253_402_300_799, "9999-12-31 23:59:59 UTC"),
+        (0, "1970-01-01T00:00:00Z"),
+        (86_399, "1970-01-01T23:59:59Z"),
+        (86_400, "1970-01-02T00:00:00Z"),
+        (951_782_399, "2000-02-28T23:59:59Z"),
+        (951_782_400, "2000-02-29T00:00:00Z"),
+        (951_868_800, "2000-03-01T00:00:00Z"),
+        (1_709_164_800, "2024-02-29T00:00:00Z"),
+        (1_735_689_599, "2024-12-31T23:59:59Z"),
+        (1_735_689_600, "2025-01-01T00:00:00Z"),
+        (4_107_542_399, "2100-02-28T23:59:59Z"),
+        (4_107_542_400, "2100-03-01T00:00:00Z"),
+        (253_402_300_799, "9999-12-31T23:59:59Z"),
         (253_402_300_800, "second 253402300800"),
         (u64::MAX, "second 18446744073709551615"),
     ] {

@@ -1,8 +1,8 @@
 use super::{Vectors, answer, with_leaf};
 use alloy_primitives::{Address, U256};
 use golem_delegation::{
-    Caveat,
-    permission::{Asset, Edit, Permission, Request, Token, Tokens, Utc, explain_request},
+    Caveat, Utc,
+    permission::{Asset, Edit, Permission, Request, Token, Tokens, explain_request},
 };
 
 fn tokens() -> Tokens {

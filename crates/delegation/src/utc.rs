@@ -8,7 +8,7 @@ const MONTHS: [u64; 12] = [31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 29];
 /// A second since 1970 as a date that people read, in UTC. Beyond the year 9999 the number itself.
 ///
 /// ```
-/// use golem_delegation::permission::Utc;
+/// use golem_delegation::Utc;
 /// assert_eq!(Utc(1_797_318_302).to_string(), "2026-12-15T07:05:02Z");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
