@@ -320,6 +320,9 @@ pub(crate) struct DomainArgs {
 pub(crate) struct SignArgs {
     /// A delegation as JSON; `-` is standard input
     pub(crate) file: PathBuf,
+    /// Links above it as JSON, leaf first: a child that is wider than any of them is not signed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) parent: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) domain: DomainArgs,
     #[command(flatten)]

@@ -286,10 +286,11 @@ impl Law {
     }
 
     /// The law of a child: what it may spend in its life is its own sum, kept under this name, and not one that all
-    /// children of its Golem share.
+    /// children of its Golem share. Gas money goes to the key that the parent's charter names, so a child gets none.
     #[must_use]
     pub const fn of_child(mut self, replicant: B256) -> Self {
         self.budget_id = replicant;
+        self.forbidden = self.forbidden.and(Classes::of(&[Class::GasTopUp]));
         self
     }
 

@@ -1,8 +1,11 @@
 use crate::abi;
 use alloy_primitives::{Address, B256, Bytes, Keccak256, U256, address, keccak256};
 use alloy_sol_types::SolValue;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
-use std::{fmt, sync::LazyLock};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use std::{fmt, marker::PhantomData, str::FromStr, sync::LazyLock};
 
 /// Authority of a delegation that starts at its delegator: 32 bytes of `ff`.
 pub const ROOT_AUTHORITY: B256 = B256::repeat_byte(0xff);
@@ -54,15 +57,13 @@ impl fmt::Debug for DelegationHash {
 ///
 /// `args` belong to whoever redeems: they are neither hashed nor signed, so no rule may rely on
 /// them (ATK-03).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Caveat {
     /// Contract called before and after the execution.
     pub enforcer: Address,
     /// What the delegator signed.
     pub terms: Bytes,
     /// What the redeemer adds.
-    #[serde(default)]
     pub args: Bytes,
 }
 
@@ -108,8 +109,7 @@ impl Caveat {
 /// assert!(grant.is_root());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Delegation {
     /// Who may redeem.
     pub delegate: Address,
@@ -120,11 +120,93 @@ pub struct Delegation {
     /// Every one of them must agree.
     pub caveats: Vec<Caveat>,
     /// Makes two otherwise equal grants differ.
-    #[serde(deserialize_with = "salt")]
     pub salt: U256,
     /// Not part of the hash.
-    #[serde(default)]
     pub signature: Bytes,
+}
+
+/// The largest integer that every reader of JSON keeps exactly.
+const SAFE: u64 = (1 << 53) - 1;
+
+/// Text that begins with `0x`, and then whatever the type reads. Its own reader also takes bare digits and lists of
+/// numbers, which the kit does not write.
+fn hex<'de, T: FromStr<Err: fmt::Display>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if !text.starts_with("0x") {
+        return Err(D::Error::custom("expected hex that begins with 0x"));
+    }
+    text.parse().map_err(D::Error::custom)
+}
+
+/// Fields have names: a list of values in some order is no delegation.
+struct Named<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Named<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with named fields")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+macro_rules! named {
+    ($type:ident as $fields:ident) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_map(Named::<$fields>(PhantomData)).map(Into::into)
+            }
+        }
+    };
+}
+
+named!(Caveat as CaveatFields);
+named!(Delegation as DelegationFields);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaveatFields {
+    #[serde(deserialize_with = "hex")]
+    enforcer: Address,
+    #[serde(deserialize_with = "hex")]
+    terms: Bytes,
+    #[serde(default, deserialize_with = "hex")]
+    args: Bytes,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DelegationFields {
+    #[serde(deserialize_with = "hex")]
+    delegate: Address,
+    #[serde(deserialize_with = "hex")]
+    delegator: Address,
+    #[serde(deserialize_with = "hex")]
+    authority: B256,
+    caveats: Vec<Caveat>,
+    #[serde(deserialize_with = "salt")]
+    salt: U256,
+    #[serde(default, deserialize_with = "hex")]
+    signature: Bytes,
+}
+
+impl From<CaveatFields> for Caveat {
+    fn from(fields: CaveatFields) -> Self {
+        let CaveatFields { enforcer, terms, args } = fields;
+        Self { enforcer, terms, args }
+    }
+}
+
+impl From<DelegationFields> for Delegation {
+    fn from(fields: DelegationFields) -> Self {
+        let DelegationFields { delegate, delegator, authority, caveats, salt, signature } = fields;
+        Self { delegate, delegator, authority, caveats, salt, signature }
+    }
 }
 
 /// Hex with `0x`, as the kit writes it (its empty hex is 0), decimal digits, or a JSON integer.
@@ -139,6 +221,10 @@ fn salt<'de, D: Deserializer<'de>>(deserializer: D) -> Result<U256, D::Error> {
         Number(u64),
     }
     let text = match Form::deserialize(deserializer) {
+        // Beyond 2^53 another reader of the same JSON sees another number.
+        Ok(Form::Number(number)) if number > SAFE => {
+            return Err(D::Error::custom("salt is a number beyond 2^53 - 1: write it as text"));
+        }
         Ok(Form::Number(number)) => return Ok(U256::from(number)),
         Ok(Form::Text(text)) => text,
         Err(_) => return Err(D::Error::custom("salt is neither text nor an exact integer")),

@@ -10,8 +10,8 @@
 //! knows alone (the registry's word, what was spent) is not asked.
 
 use crate::{
-    ANY_DELEGATE, Caveat, ContextError, Delegation, Environment, Kind, PermissionContext, Rule,
-    TermsError,
+    ANY_DELEGATE, Caveat, ContextError, Delegation, Environment, Kind, Looser, PermissionContext,
+    Rule, TermsError, attenuates,
     bundles::{Bundle, BundleError, Enforcers, Law, Spend},
     terms::{
         AllowedMethods, AllowedTargets, GolemCharter, LimitedCalls, MortalityTimeWindow, Redeemer,
@@ -51,6 +51,14 @@ pub enum GrantError {
     NoEnforcer {
         /// Which.
         kind: Kind,
+    },
+    /// A child that would be wider than a link above it (ATK-07).
+    #[error("link {link} gives less: {looser}")]
+    Wider {
+        /// Which link, from the leaf.
+        link: usize,
+        /// The first bound that is looser.
+        looser: Looser,
     },
     /// There is no number after it.
     #[error("epoch {epoch} is the last one")]
@@ -700,9 +708,26 @@ impl<'a> Parent<'a> {
             salt,
             signature: Bytes::new(),
         };
+        self.contains(&link)?;
         // Nobody redeems a chain that is too long.
         PermissionContext::new([std::slice::from_ref(&link), self.chain.links()].concat())?;
         Ok(link)
+    }
+
+    /// ATK-07: no link above gives less than the child states. A budget of the child's own counts beside those above,
+    /// which go on counting; its sum was compared before.
+    fn contains(&self, child: &Delegation) -> Result<(), GrantError> {
+        let stated = rules(child, self.environment)?;
+        let own = |looser: &Looser| {
+            looser.kind == Some(Kind::ReplicantBudget) && looser.bound == "replicantId"
+        };
+        for (link, above) in self.rules.iter().enumerate() {
+            let wider = attenuates(above, &stated).err().into_iter().flatten();
+            if let Some(looser) = wider.into_iter().find(|looser| !own(looser)) {
+                return Err(GrantError::Wider { link, looser });
+            }
+        }
+        Ok(())
     }
 }
 

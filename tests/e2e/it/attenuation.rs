@@ -67,6 +67,22 @@ impl Pair {
     fn drawn(kind: Kind, arena: &Arena, dice: &mut Dice) -> Self {
         let parent = draw(kind, arena, dice);
         let mut pair = Self { child: vec![near(&parent, arena, dice)], parent: vec![parent] };
+        // Two of one kind know of each other, or bind together.
+        if dice.one_in(5) {
+            let another = draw(kind, arena, dice);
+            match dice.below(4) {
+                0 => pair.child.push(near(&another, arena, dice)),
+                1 => pair.parent.push(another),
+                _ => {
+                    pair.child.push(if dice.one_in(2) {
+                        another.clone()
+                    } else {
+                        near(&another, arena, dice)
+                    });
+                    pair.parent.push(another);
+                }
+            }
+        }
         let second = dice.pick(Kind::ALL);
         if second != kind && goes_with(kind, second) {
             let parent = draw(second, arena, dice);

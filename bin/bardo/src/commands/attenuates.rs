@@ -8,19 +8,23 @@ use serde_json::{Value, json};
 
 /// `bardo delegation attenuates`
 pub(crate) fn attenuates(args: &AttenuatesArgs) -> Result<Answer, Failure> {
-    let (above, child) = (input::delegations(&args.parent)?, input::delegation(&args.child)?);
+    Ok(within(&input::delegations(&args.parent)?, &input::delegation(&args.child)?))
+}
+
+/// ATK-07: whether a child stays within every link above it.
+pub(crate) fn within(above: &[Delegation], child: &Delegation) -> Answer {
     let environment = golem_chain::environment();
-    let stated = match rules(&environment, &child) {
+    let stated = match rules(&environment, child) {
         Ok(rules) => rules,
-        Err(reason) => return Ok(no(&child, Vec::new(), format!("the child's {reason}"))),
+        Err(reason) => return no(child, Vec::new(), format!("the child's {reason}")),
     };
     let mut looser = Vec::new();
     let mut lines = Vec::new();
     // What a link leaves out it inherits, so each link above has its say.
-    for link in &above {
+    for link in above {
         let bounds = match rules(&environment, link) {
             Ok(rules) => rules,
-            Err(reason) => return Ok(no(&child, Vec::new(), format!("the parent's {reason}"))),
+            Err(reason) => return no(child, Vec::new(), format!("the parent's {reason}")),
         };
         for bound in judge(&bounds, &stated).err().unwrap_or_default() {
             lines.push(bound.to_string());
@@ -34,13 +38,13 @@ pub(crate) fn attenuates(args: &AttenuatesArgs) -> Result<Answer, Failure> {
         }
     }
     if !looser.is_empty() {
-        return Ok(no(&child, looser, lines.join("\n")));
+        return no(child, looser, lines.join("\n"));
     }
     let hash = child.hash();
-    Ok(Answer::yes(
+    Answer::yes(
         json!({ "attenuates": true, "child": hash, "looser": looser }),
         format!("{hash} allows nothing that is refused above it"),
-    ))
+    )
 }
 
 fn no(child: &Delegation, looser: Vec<Value>, reason: String) -> Answer {

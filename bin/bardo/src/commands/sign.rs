@@ -1,3 +1,4 @@
+use super::attenuates::within;
 use crate::{
     answer::{Answer, Failure},
     cli::SignArgs,
@@ -14,6 +15,12 @@ pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
     {
         let reason = format!("{reason}; sign it with --unbounded if that is what you want");
         return Ok(Answer::no(json!({ "signed": false, "reason": reason }), reason));
+    }
+    if let Some(parent) = &args.parent {
+        let verdict = within(&input::delegations(parent)?, &delegation);
+        if !verdict.yes {
+            return Ok(verdict);
+        }
     }
     let owner = input::owner(&args.key)?;
     let domain = SigningDomain { chain_id: args.domain.chain_id, manager: args.domain.manager };

@@ -455,6 +455,12 @@ fn attenuates_says_yes_or_names_every_looser_bound() -> Result<()> {
     assert_eq!(malformed.code, 1);
     assert!(malformed.json()?["reason"].as_str().unwrap().contains("malformed"));
 
+    // A wider child is not signed.
+    let key = text(&key_file(folder.path(), 0o600)?);
+    let sign = ["delegation", "sign", &five, "--chain-id", "1", "--key-file", &key, "--parent"];
+    assert_eq!(bardo(sign.iter().chain(&[three.as_str()]))?.code, 1);
+    assert_eq!(bardo(sign.iter().chain(&[five.as_str()]))?.code, 0);
+
     // A chain above: the link that says nothing inherits, and so the root is asked.
     let chain = bardo_with(
         &format!("{}\n{}", fs::read_to_string(&none)?, fs::read_to_string(&three)?),

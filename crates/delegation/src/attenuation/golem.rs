@@ -55,10 +55,17 @@ impl Within for DailySpendLimit {
     fn within(&self, parent: &Self) -> Verdict {
         same("golemId", self.golem_id, parent.golem_id)?;
         same("epoch", self.epoch, parent.epoch)?;
-        same("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
+        longer("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
         cap_within("cap", self.cap, parent.cap)?;
         self.listing.within(&parent.listing)
     }
+}
+
+/// What is spent counts longer in a longer bucket. One of a few minutes is compared with itself alone: the window
+/// counts 2^25 of them, which for those is not so far away.
+fn longer(name: &'static str, child: u16, parent: u16) -> Verdict {
+    const FAR: u16 = 10;
+    if parent < FAR { same(name, child, parent) } else { at_least(name, child, parent) }
 }
 
 /// A cap of a [`crate::SpendWindow`] within another one.
@@ -76,9 +83,11 @@ fn cap_within(name: &'static str, child: u64, parent: u64) -> Verdict {
     if fine == coarse || child >> fine <= parent >> coarse {
         return Ok(());
     }
-    // Buckets that were there before are rounded up once, and so is each spend.
-    let rounded = (EXECUTIONS_IN_A_PERIOD + 16) << coarse;
-    if parent - child >= rounded {
+    // Each spend is rounded up by less than the units differ, and so is each bucket that was there before; the cap
+    // is rounded down.
+    let (unit, finer) = (1_u128 << coarse, 1_u128 << fine);
+    let rounded = u128::from(EXECUTIONS_IN_A_PERIOD + 16) * (unit - finer) + unit;
+    if u128::from(parent - child) >= rounded {
         return Ok(());
     }
     let unit = |cap: u64, scale: u32| format!("{cap}, counted in units of {}", 1_u64 << scale);
@@ -195,7 +204,7 @@ impl Within for GolemCharter {
         }
         subset("classes", self.classes, parent.classes)?;
         self.window.within(&parent.window)?;
-        same("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
+        longer("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
         cap_within("spendCap", self.spend_cap, parent.spend_cap)?;
         at_most("slippageBps", self.slippage_bps, parent.slippage_bps)?;
         nav_within(

@@ -7,6 +7,9 @@ use crate::terms::{
 };
 use alloy_primitives::{Address, U256};
 
+/// Longest list of periods that is compared with another one.
+const MOST_ENTRIES: usize = 64;
+
 /// So much in each period of this length, counted from the start on.
 #[derive(Clone, Copy)]
 struct Period {
@@ -109,6 +112,11 @@ impl Within for MultiTokenPeriod {
         // the same list always passes.
         if self == parent {
             return Ok(());
+        }
+        // Every entry is held against every other: a list that is longer than any sane one is not.
+        if self.0.len().max(parent.0.len()) > MOST_ENTRIES {
+            let shown = |rule: &Self| format!("{} entries", rule.0.len());
+            return Err(Bound::new("list", shown(parent), shown(self)));
         }
         let mut free: Vec<&TokenPeriod> = parent.0.iter().collect();
         for entry in self.0.iter().filter(|entry| !Period::from(*entry).is_dead()) {

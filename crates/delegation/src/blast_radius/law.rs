@@ -69,8 +69,13 @@ impl Law {
             if observed.disabled.contains(&hash) {
                 law.end(Ended::Disabled { delegation: hash });
             }
+            let mut schedules = BTreeSet::new();
             for caveat in &link.caveats {
                 match environment.read(caveat) {
+                    // The contract keeps the first one's terms for the whole link: a second one only counts.
+                    Ok(rule) if is_schedule(&rule) && !schedules.insert(rule.kind()) => {
+                        law.or_not_counted(false, &rule);
+                    }
                     Ok(rule) => law.bind(hash, caveat.enforcer, &rule, observed),
                     // What cannot be read may bind him or not.
                     Err(_unreadable) => law.not_counted(caveat.enforcer.to_string()),
@@ -338,4 +343,16 @@ impl GolemCharter {
     pub(super) fn tops_up(&self) -> bool {
         self.allows(Class::GasTopUp) && self.gas_ceiling > 0 && self.lists(Role::AgentKey)
     }
+}
+
+/// Whether its contract stores the terms it met first.
+const fn is_schedule(rule: &Rule) -> bool {
+    matches!(
+        rule,
+        Rule::Erc20PeriodTransfer(_)
+            | Rule::Erc20Streaming(_)
+            | Rule::MultiTokenPeriod(_)
+            | Rule::NativeTokenPeriodTransfer(_)
+            | Rule::NativeTokenStreaming(_)
+    )
 }

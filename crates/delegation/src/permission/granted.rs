@@ -465,10 +465,21 @@ impl Granted {
         Edit::between(asked, &self.granted)
     }
 
-    /// How it is doing.
+    /// How it is doing. A caveat that the answer did not account for ends it as well.
     #[must_use]
     pub fn health(&self, usage: Usage) -> Health {
-        Health::of(&self.granted.permission, self.granted.rules.expiry, usage)
+        let first_dead = |rule: &Rule| match rule {
+            Rule::Timestamp(rule) if rule.before != 0 => {
+                Some(u64::try_from(rule.before).unwrap_or(u64::MAX))
+            }
+            Rule::MortalityTimeWindow(rule) => Some(rule.end().saturating_add(1)),
+            // Nobody can use it at all.
+            Rule::LimitedCalls(rule) if rule.0.is_zero() => Some(0),
+            _ => None,
+        };
+        let expiry =
+            self.further.iter().filter_map(first_dead).chain(self.granted.rules.expiry).min();
+        Health::of(&self.granted.permission, expiry, usage)
     }
 }
 

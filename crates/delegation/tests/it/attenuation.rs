@@ -222,11 +222,27 @@ fn a_lower_cap_in_finer_units_needs_room_for_rounding() {
     assert!(one(cap(edge - 1), cap(edge - 2)));
     assert!(one(cap(1_000_000_000), cap(100_000_000)));
     assert!(one(cap(150_000_000), cap(100_000_000)));
+    // What owners would call less is less: a fifth is room enough for the rounding of 4,096 spends.
+    for (less, more) in [(1_000, 1_200), (60, 75), (500, 600), (2_000, 2_400)] {
+        assert!(one(cap(more * 1_000_000), cap(less * 1_000_000)), "{less} under {more}");
+    }
     // The parent's unit is twice the child's, and three spends could show it.
     let looser = refused(&cap(edge + 1), &cap(edge - 1));
     assert_eq!(looser[0].bound, "cap");
     assert!(looser[0].child.contains("units of 4096"), "{}", looser[0].child);
     assert!(!one(cap(edge), cap(edge + 1)));
+}
+
+#[test]
+fn a_longer_period_is_tighter_and_a_shorter_one_is_not() {
+    let every = |bucket_minutes: u16| {
+        let Rule::DailySpendLimit(rule) = cap(100_000_000) else { panic!() };
+        Rule::DailySpendLimit(DailySpendLimit { bucket_minutes, ..rule })
+    };
+
+    assert!(one(every(120), every(840)));
+    assert!(!one(every(840), every(120)));
+    assert!(!one(every(1), every(2)));
 }
 
 #[test]

@@ -734,6 +734,30 @@ fn a_runway_without_facts_still_says_how_many_tokens() {
     assert_eq!((row.amount, row.micro_dollars), (micro(30 * DOLLAR), None));
 }
 
+/// The contract keeps the terms that it met first for the whole link, so a smaller one behind it takes nothing off.
+#[test]
+fn of_two_periods_on_one_link_the_first_counts() {
+    let period = |amount: u64, seconds: u64| {
+        Rule::Erc20PeriodTransfer(Erc20PeriodTransfer {
+            token_address: USDC,
+            period_amount: U256::from(amount * DOLLAR),
+            period_duration: U256::from(seconds),
+            start_date: U256::from(NOW),
+        })
+    };
+    let no_coins = Rule::ValueLte(ValueLte(U256::ZERO));
+    let day = Rule::Timestamp(Timestamp { after: 0, before: (NOW + DAY).into() });
+    let most = |rules: &[Rule]| {
+        let radius = of(vec![root(rules)], NOW, &facts());
+        radius.assets.into_iter().find(|asset| asset.token == USDC).unwrap().amount.unwrap()
+    };
+
+    let alone = most(&[period(1_000, DAY), no_coins.clone(), day.clone()]);
+    let both = most(&[period(1_000, DAY), period(1, 365 * DAY), no_coins, day]);
+
+    assert_eq!(both, alone);
+}
+
 #[test]
 fn streams_and_sums_let_out_what_they_say() {
     let (initial_amount, max_amount) = (U256::from(DOLLAR), U256::from(100 * DOLLAR));

@@ -7,7 +7,7 @@ use crate::{
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
 use golem_delegation::{
     ANY_DELEGATE, Caveat, Delegation, DelegationTree, Environment, Kind, MAX_LINKS,
-    PermissionContext, ROOT_AUTHORITY, Rule, TermsError,
+    PermissionContext, ROOT_AUTHORITY, Rule, TermsError, attenuates,
     bundles::{Bundle, BundleError, Law, Spend},
     grant::{Council, Grant, GrantError, Parent, Phase, Replicant},
     terms::{
@@ -385,6 +385,30 @@ fn a_parent_gives_only_what_it_has() {
     let poor = root(&[charter, Rule::ReplicantBudget(poor)]);
     let refusal = GrantError::Budget { link: 0, most: 10, asked: 50_000_000 };
     assert_eq!(verdict(poor, replicant()), Err(refusal));
+}
+
+/// ATK-07: whatever is handed on is within every link above, by the checker's own word.
+#[test]
+fn what_is_handed_on_is_never_wider_than_what_stands_above() {
+    let environment = environment();
+    let [allowed, other] = [1, 2].map(Address::repeat_byte);
+    let charter = Rule::GolemCharter(Box::new(charter()));
+    let targets = Rule::AllowedTargets(AllowedTargets(vec![allowed]));
+    let calls = Rule::LimitedCalls(LimitedCalls(U256::from(3)));
+    let above = chain(&[root(&[charter, targets, calls])]);
+    let parent = Parent::read(&above, &environment).unwrap();
+    let rules = |link: &Delegation| environment.rules(&link.caveats).unwrap();
+    let within = Replicant { targets: vec![allowed], calls: NonZeroU64::new(3), ..replicant() };
+
+    let child = parent.replicant(&within, U256::ZERO).unwrap();
+    assert_eq!(attenuates(&rules(above.leaf()), &rules(&child)), Ok(()));
+    for wider in [
+        Replicant { targets: vec![allowed, other], ..within.clone() },
+        Replicant { calls: NonZeroU64::new(4), ..within },
+    ] {
+        let refusal = parent.replicant(&wider, U256::ZERO).unwrap_err();
+        assert!(matches!(refusal, GrantError::Wider { link: 0, .. }), "{refusal}");
+    }
 }
 
 fn open_listing() -> golem_delegation::terms::Listing {

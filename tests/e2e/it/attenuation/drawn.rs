@@ -280,7 +280,7 @@ pub(super) fn draw(kind: Kind, arena: &Arena, dice: &mut Dice) -> Rule {
             golem_id: arena.golem_id,
             epoch: 1,
             cap: cap(dice),
-            bucket_minutes: dice.pick(&[1, 120]),
+            bucket_minutes: dice.pick(&[1, 120, 840]),
             listing: listing(arena, dice),
         }),
         Kind::Deployed => Rule::Deployed(deployed(B256::with_last_byte(1))),
@@ -575,7 +575,7 @@ pub(super) fn vary(rule: &Rule, arena: &Arena, dice: &mut Dice) -> Rule {
         Rule::DailySpendLimit(rule) => match dice.below(6) {
             0..=2 => rule.cap = near_cap(rule.cap, dice),
             3 => rule.epoch += 1,
-            4 => rule.bucket_minutes = dice.pick(&[1, 120]),
+            4 => rule.bucket_minutes = dice.pick(&[1, 120, 840]),
             _ => rule.listing = near_listing(&rule.listing, arena, dice),
         },
         Rule::Deployed(rule) => *rule = deployed(B256::with_last_byte(2)),

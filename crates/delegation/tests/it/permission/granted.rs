@@ -2,7 +2,10 @@ use super::{Vectors, answer, with_leaf};
 use alloy_primitives::{Address, Bytes, U256};
 use golem_delegation::{
     ANY_DELEGATE, Caveat, ContextError, Kind, PermissionContext, ROOT_AUTHORITY, Rule, enforcers,
-    permission::{Answer, Asset, Edit, Figure, GrantError, Periodic, Permission, Request, Signed},
+    permission::{
+        Answer, Asset, Condition, Edit, Figure, GrantError, Granted, Periodic, Permission, Request,
+        Signed, Usage,
+    },
     terms::{
         AllowedCalldata, AllowedTargets, Erc20PeriodTransfer, LimitedCalls, Redeemer, Timestamp,
         ValueLte,
@@ -314,6 +317,12 @@ fn caveats_that_the_answer_does_not_account_for_are_listed() {
     let granted = file.check(&calls).unwrap();
     assert_eq!(granted.unknown().count(), 0);
     assert!(matches!(granted.further(), [Rule::LimitedCalls(_)]));
+    // What ends it without the answer's word ends it all the same.
+    let usage = Usage { spent: U256::ZERO, now: 1_800_100_000, disabled: false };
+    let gone = |granted: &Granted| matches!(granted.health(usage).condition, Condition::Revoked(_));
+    assert!(!gone(&granted));
+    let none = add(&honest, enforcers::LIMITED_CALLS, LimitedCalls(U256::ZERO).encode());
+    assert!(gone(&file.check(&none).unwrap()));
     assert!(matches!(file.check(&targets).unwrap().further(), [Rule::AllowedTargets(_)]));
     let payee = AllowedCalldata { start: U256::from(4), value: stranger.into_word().into() };
     let coins = add(&answer(&file.today[8].answer), enforcers::ALLOWED_CALLDATA, payee.encode());
