@@ -180,7 +180,6 @@ const fn counts(kind: Kind) -> bool {
         | Kind::GolemPhase
         | Kind::Id
         | Kind::KnowledgeRoyalty
-        | Kind::LogicalOrWrapper
         | Kind::MaxSlippage
         | Kind::MortalityTimeWindow
         | Kind::Nonce
@@ -199,6 +198,8 @@ const fn counts(kind: Kind) -> bool {
         | Kind::GolemCharter
         | Kind::Holdings
         | Kind::LimitedCalls
+        // What its groups count they count under its name.
+        | Kind::LogicalOrWrapper
         | Kind::MultiTokenPeriod
         | Kind::NativeBalanceChange
         | Kind::NativeTokenPayment

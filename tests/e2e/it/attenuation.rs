@@ -67,8 +67,9 @@ impl Pair {
     fn drawn(kind: Kind, arena: &Arena, dice: &mut Dice) -> Self {
         let parent = draw(kind, arena, dice);
         let mut pair = Self { child: vec![near(&parent, arena, dice)], parent: vec![parent] };
-        // Two of one kind know of each other, or bind together.
-        if dice.one_in(5) {
+        // Two of one kind know of each other, or bind together. What belongs to each link's own delegator stays out: two
+        // nonces on one link end it, and are never looser.
+        if dice.one_in(5) && !matches!(kind, Kind::Id | Kind::Nonce) {
             let another = draw(kind, arena, dice);
             match dice.below(4) {
                 0 => pair.child.push(near(&another, arena, dice)),
