@@ -19,6 +19,25 @@ mod wire {
 
 /// What an owner, an agent's key and an account sign together: that they belong to one Golem, and to one
 /// ERC-8004 identity. `GolemAttestations.sol` tells whether it holds.
+///
+/// ```
+/// use golem_delegation::GolemAttestation;
+/// # use alloy_primitives::{Address, B256, U256};
+/// let said = GolemAttestation {
+///     golem_id: B256::repeat_byte(7),
+///     owner: Address::repeat_byte(1),
+///     agent_key: Address::repeat_byte(2),
+///     account: Address::repeat_byte(1),
+///     registry: Address::repeat_byte(3),
+///     identity_registry: Address::ZERO,
+///     agent_id: U256::ZERO,
+///     issued_at: 1_000,
+///     expires_at: 2_000,
+/// };
+/// // A longer life is another statement, and needs its own signatures.
+/// let longer = GolemAttestation { expires_at: 3_000, ..said };
+/// assert_ne!(said.struct_hash(), longer.struct_hash());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GolemAttestation {
     /// The Golem.
@@ -49,6 +68,25 @@ impl GolemAttestation {
     }
 
     /// What is signed, for the contract at `verifier` on one chain.
+    ///
+    /// ```
+    /// # use golem_delegation::GolemAttestation;
+    /// # use alloy_primitives::{Address, B256, U256};
+    /// # let said = GolemAttestation {
+    /// #     golem_id: B256::repeat_byte(7),
+    /// #     owner: Address::repeat_byte(1),
+    /// #     agent_key: Address::repeat_byte(2),
+    /// #     account: Address::repeat_byte(1),
+    /// #     registry: Address::repeat_byte(3),
+    /// #     identity_registry: Address::ZERO,
+    /// #     agent_id: U256::ZERO,
+    /// #     issued_at: 1_000,
+    /// #     expires_at: 2_000,
+    /// # };
+    /// let verifier = Address::repeat_byte(9);
+    /// // What is signed for one chain says nothing on another.
+    /// assert_ne!(said.digest(8453, verifier), said.digest(1, verifier));
+    /// ```
     #[must_use]
     pub fn digest(&self, chain_id: u64, verifier: Address) -> B256 {
         let domain: Eip712Domain = eip712_domain! {
