@@ -49,6 +49,27 @@ const SETTLE: Classes = UNWIND.and(SWEEP).and(Classes::of(&[Class::Swap, Class::
 const OBSERVE: Classes = Classes::of(&[Class::Publish]);
 
 /// A limit with a name. Money is in micro-dollars, shares in basis points, time in seconds.
+///
+/// ```
+/// use golem_delegation::bundles::{Bundle, Law};
+/// use golem_delegation::terms::Class;
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// // What is forbidden wins over what may be done.
+/// let bundles = [Bundle::FullTrading, Bundle::NoNewPositions];
+/// let classes = Law::new(charter).under(&bundles)?.charter().classes;
+/// assert!(classes.contains(Class::Withdraw) && !classes.contains(Class::Swap));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Bundle {
@@ -112,6 +133,25 @@ pub enum Bundle {
 }
 
 /// How much, in micro-dollars, and in which time.
+///
+/// ```
+/// use golem_delegation::bundles::{Bundle, Law, Spend};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// // Ten dollars in any day: twelve buckets of two hours.
+/// let law = Law::new(charter).under(&[Bundle::MaxSpend(Spend::Day(10_000_000))])?;
+/// assert_eq!((law.charter().spend_cap, law.charter().bucket_minutes), (10_000_000, 120));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spend {
     /// In the grant's whole life.
@@ -124,12 +164,23 @@ pub enum Spend {
 
 impl Bundle {
     /// One share for both phases in which positions grow.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::Bundle;
+    /// assert_eq!(Bundle::max_position(2_000), Bundle::MaxPosition { thriving: 2_000, stable: 2_000 });
+    /// ```
     #[must_use]
     pub const fn max_position(bps: u16) -> Self {
         Self::MaxPosition { thriving: bps, stable: bps }
     }
 
     /// The name that owners know it by.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::{Bundle, Spend};
+    /// assert_eq!(Bundle::CloseOnly.name(), "closeOnly");
+    /// assert_eq!(Bundle::MaxSpend(Spend::Week(1)).name(), "maxSpend(week)");
+    /// ```
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -194,6 +245,24 @@ impl Bundle {
 }
 
 /// Why bundles make no law.
+///
+/// ```
+/// use golem_delegation::bundles::{Bundle, BundleError, Law};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// let both = Law::new(charter).under(&[Bundle::FullTrading, Bundle::ReadOnly]);
+/// assert_eq!(both, Err(BundleError::ReadOnlyAndMore));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BundleError {
@@ -221,6 +290,31 @@ pub enum BundleError {
 }
 
 /// Where the enforcers are that a law is made of.
+///
+/// ```
+/// use golem_delegation::bundles::{Enforcers, Law};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// # let at = Enforcers {
+/// #     golem_charter: Address::repeat_byte(0xc1), holdings: Address::repeat_byte(0xc2),
+/// #     cadence: Address::repeat_byte(0xc3), replicant_budget: Address::repeat_byte(0xc4),
+/// #     redeemer: Address::repeat_byte(0xc5), allowed_targets: Address::repeat_byte(0xc6),
+/// #     allowed_methods: Address::repeat_byte(0xc7), allowed_calldata: Address::repeat_byte(0xc8),
+/// # };
+/// // Without a bundle a law is its charter, at the charter's enforcer.
+/// let caveats = Law::new(charter).caveats(&at)?;
+/// assert_eq!((caveats.len(), caveats[0].enforcer), (1, at.golem_charter));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enforcers {
     /// `GolemCharterEnforcer`.
@@ -242,6 +336,25 @@ pub struct Enforcers {
 }
 
 /// A grant in the making: a charter, and what bundles have taken from it.
+///
+/// ```
+/// use golem_delegation::bundles::{Bundle, Law};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// // Bounds only get tighter: the longer life changes nothing.
+/// let law = Law::new(charter).under(&[Bundle::MaxLifespan(60), Bundle::MaxLifespan(600)])?;
+/// assert_eq!(law.charter().window, MortalityTimeWindow::new(1_000, 1_060)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Law {
     charter: GolemCharter,
@@ -263,6 +376,23 @@ pub struct Law {
 
 impl Law {
     /// All that the charter gives.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::Law;
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// assert_eq!(Law::new(charter.clone()).charter(), charter);
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
     #[must_use]
     pub const fn new(charter: GolemCharter) -> Self {
         let (replicants, budget_id) = (charter.replicants, charter.golem_id);
@@ -287,6 +417,34 @@ impl Law {
 
     /// The law of a child: what it may spend in its life is its own sum, kept under this name, and not one that all
     /// children of its Golem share. Gas money goes to the key that the parent's charter names, so a child gets none.
+    /// children of its Golem share.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::{Bundle, Enforcers, Law, Spend};
+    /// use golem_delegation::terms::ReplicantBudget;
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let at = Enforcers {
+    /// #     golem_charter: Address::repeat_byte(0xc1), holdings: Address::repeat_byte(0xc2),
+    /// #     cadence: Address::repeat_byte(0xc3), replicant_budget: Address::repeat_byte(0xc4),
+    /// #     redeemer: Address::repeat_byte(0xc5), allowed_targets: Address::repeat_byte(0xc6),
+    /// #     allowed_methods: Address::repeat_byte(0xc7), allowed_calldata: Address::repeat_byte(0xc8),
+    /// # };
+    /// let name = B256::repeat_byte(3);
+    /// let law = Law::new(charter).of_child(name).under(&[Bundle::MaxSpend(Spend::Total(7))])?;
+    /// let budget = ReplicantBudget::decode(&law.caveats(&at)?[1].terms)?;
+    /// assert_eq!((budget.replicant_id, budget.budget), (name, 7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn of_child(mut self, replicant: B256) -> Self {
         self.budget_id = replicant;
@@ -295,6 +453,24 @@ impl Law {
     }
 
     /// The same under more bundles.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::{Bundle, BundleError, Law};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// let early = Bundle::TimeWindow(MortalityTimeWindow::new(1, 999)?);
+    /// assert_eq!(Law::new(charter).under(&[early]), Err(BundleError::NoTime));
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
     pub fn under(mut self, bundles: &[Bundle]) -> Result<Self, BundleError> {
         for bundle in bundles {
             if let Some(classes) = bundle.allows() {
@@ -369,6 +545,24 @@ impl Law {
     }
 
     /// The charter as the bundles left it.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::{Bundle, Law};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// let alone = Law::new(charter).under(&[Bundle::NoSubDelegation])?;
+    /// assert!(!alone.charter().replicants);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn charter(&self) -> GolemCharter {
         let allowed = self.allowed.unwrap_or(Classes::ALL);
@@ -381,6 +575,32 @@ impl Law {
     }
 
     /// What the owner signs.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::{Bundle, Enforcers, Law};
+    /// use golem_delegation::terms::Redeemer;
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let at = Enforcers {
+    /// #     golem_charter: Address::repeat_byte(0xc1), holdings: Address::repeat_byte(0xc2),
+    /// #     cadence: Address::repeat_byte(0xc3), replicant_budget: Address::repeat_byte(0xc4),
+    /// #     redeemer: Address::repeat_byte(0xc5), allowed_targets: Address::repeat_byte(0xc6),
+    /// #     allowed_methods: Address::repeat_byte(0xc7), allowed_calldata: Address::repeat_byte(0xc8),
+    /// # };
+    /// // The charter, and beside it who may redeem.
+    /// let caveats = Law::new(charter).under(&[Bundle::NoSubDelegation])?.caveats(&at)?;
+    /// assert_eq!(Redeemer::decode(&caveats[1].terms)?, Redeemer(vec![key]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn caveats(&self, at: &Enforcers) -> Result<Vec<Caveat>, BundleError> {
         let charter = self.charter();
         let mut caveats = vec![Caveat::new(at.golem_charter, charter.encode()?)];
