@@ -2,6 +2,13 @@ use super::{Reader, TermsError};
 use alloy_primitives::Address;
 
 /// What kind of contract a target is, as the owner signs it; `Role` of `Actions.sol`.
+///
+/// ```
+/// use golem_delegation::terms::Role;
+/// // Numbers are those of the contract, from one on.
+/// assert!(Role::ALL.into_iter().zip(1..).all(|(role, number)| role as u8 == number));
+/// assert_eq!(Role::SwapRouter02.name(), "swapRouter02");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -69,6 +76,22 @@ impl Role {
 }
 
 /// A token, what it is as a target, and the one feed that prices it.
+///
+/// ```
+/// use golem_delegation::terms::{ListedToken, Listing, Role};
+/// # use alloy_primitives::Address;
+/// let usdc = ListedToken {
+///     token: Address::repeat_byte(1),
+///     role: Some(Role::Token),
+///     feed: Address::repeat_byte(2),
+///     token_decimals: 6,
+///     feed_decimals: 8,
+///     max_age: 86_400,
+/// };
+/// let listing = Listing { tokens: vec![usdc], ..Listing::default() };
+/// assert_eq!(Listing::decode(&listing.encode()?)?.tokens, [usdc]);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListedToken {
     /// The token; zero is the chain's own coin.
@@ -86,6 +109,15 @@ pub struct ListedToken {
 }
 
 /// A target that is no token, and what it is.
+///
+/// ```
+/// use golem_delegation::terms::{ListedTarget, Listing, Role};
+/// # use alloy_primitives::Address;
+/// let vault = ListedTarget { target: Address::repeat_byte(3), role: Role::Vault };
+/// let listing = Listing { targets: vec![vault], ..Listing::default() };
+/// assert_eq!(Listing::decode(&listing.encode()?)?.targets, [vault]);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListedTarget {
     /// The contract, or the agent's key.
@@ -102,6 +134,20 @@ pub struct ListedTarget {
 ///
 /// Stricter than the contract in one thing: a role nobody knows is refused at once, and not when
 /// its target is called.
+///
+/// ```
+/// use golem_delegation::TermsError;
+/// use golem_delegation::terms::{ListedTarget, Listing, Role};
+/// # use alloy_primitives::Address;
+/// let router = ListedTarget { target: Address::repeat_byte(3), role: Role::SwapRouter02 };
+/// let mut terms = Listing { targets: vec![router], ..Listing::default() }.encode()?;
+/// assert_eq!(terms.len(), Listing::HEADER + 21);
+///
+/// // The last byte is the target's role.
+/// *terms.last_mut().unwrap() = 99;
+/// assert_eq!(Listing::decode(&terms), Err(TermsError::UnknownRole { role: 99 }));
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Listing {
     /// Uptime feed of a rollup's sequencer; zero for none.
