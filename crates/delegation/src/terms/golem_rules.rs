@@ -6,6 +6,19 @@ use alloy_primitives::{Address, B256};
 /// `GolemPhaseEnforcer`: what the Golem's phase of life still allows.
 ///
 /// Terms: `golemId 32 ‖ registry 20 ‖ staleness u32`, then a [`Listing`] of which roles are read.
+///
+/// ```
+/// use golem_delegation::terms::{GolemPhase, Listing};
+/// # use alloy_primitives::{Address, B256};
+/// let rule = GolemPhase {
+///     golem_id: B256::repeat_byte(7),
+///     registry: Address::repeat_byte(1),
+///     staleness: 86_400,
+///     listing: Listing::default(),
+/// };
+/// assert_eq!(GolemPhase::decode(&rule.encode()?)?, rule);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GolemPhase {
     /// The Golem.
@@ -21,6 +34,17 @@ pub struct GolemPhase {
 /// `DreamModeEnforcer`: nothing while the Golem dreams.
 ///
 /// Terms: `golemId 32 ‖ registry 20`.
+///
+/// ```
+/// use golem_delegation::{TermsError, terms::DreamMode};
+/// # use alloy_primitives::{Address, B256};
+/// let rule = DreamMode { golem_id: B256::repeat_byte(7), registry: Address::repeat_byte(1) };
+/// assert_eq!(DreamMode::decode(&rule.encode())?, rule);
+///
+/// let longer = [rule.encode(), vec![0]].concat();
+/// assert_eq!(DreamMode::decode(&longer), Err(TermsError::Length { expected: 52, actual: 53 }));
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DreamMode {
     /// The Golem.
@@ -32,6 +56,16 @@ pub struct DreamMode {
 /// `MaxSlippageEnforcer`: swaps and liquidity near the feeds' prices.
 ///
 /// Terms: `bps u16`, then a [`Listing`].
+///
+/// ```
+/// use golem_delegation::{TermsError, terms::{Listing, MaxSlippage}};
+/// let rule = MaxSlippage { bps: 100, listing: Listing::default() };
+/// assert_eq!(MaxSlippage::decode(&rule.encode()?)?, rule);
+///
+/// let beyond = MaxSlippage { bps: 10_001, ..rule };
+/// assert_eq!(beyond.encode(), Err(TermsError::Bps { bps: 10_001 }));
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaxSlippage {
     /// Bound, in basis points.
@@ -43,6 +77,21 @@ pub struct MaxSlippage {
 /// `DailySpendLimitEnforcer`: a cap in any twelve buckets.
 ///
 /// Terms: `golemId 32 ‖ epoch u16 ‖ cap u64 ‖ bucketMinutes u16`, then a [`Listing`].
+///
+/// ```
+/// use golem_delegation::terms::{DailySpendLimit, Listing};
+/// # use alloy_primitives::B256;
+/// // Twenty-five dollars in any day, which is twelve buckets of two hours.
+/// let rule = DailySpendLimit {
+///     golem_id: B256::repeat_byte(7),
+///     epoch: 1,
+///     cap: 25_000_000,
+///     bucket_minutes: 120,
+///     listing: Listing::default(),
+/// };
+/// assert_eq!(DailySpendLimit::decode(&rule.encode()?)?, rule);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DailySpendLimit {
     /// The Golem.
@@ -60,6 +109,21 @@ pub struct DailySpendLimit {
 /// `VaultNAVEnforcer`: one execution is small beside a vault.
 ///
 /// Terms: `golemId 32 ‖ vault 20 ‖ bps u16 ‖ cap u64`, then a [`Listing`].
+///
+/// ```
+/// use golem_delegation::terms::{Listing, VaultNav};
+/// # use alloy_primitives::{Address, B256};
+/// // A twentieth of the vault at once, and never more than fifty dollars.
+/// let rule = VaultNav {
+///     golem_id: B256::repeat_byte(7),
+///     vault: Address::repeat_byte(1),
+///     bps: 500,
+///     cap: 50_000_000,
+///     listing: Listing::default(),
+/// };
+/// assert_eq!(VaultNav::decode(&rule.encode()?)?, rule);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VaultNav {
     /// The Golem.
