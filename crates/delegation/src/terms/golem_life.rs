@@ -33,6 +33,23 @@ pub struct Cadence {
 /// `ReplicantBudgetEnforcer`: what a child may spend in its whole life, and that life's last second.
 ///
 /// Terms: `replicantId 32 ‖ budget u64 ‖ notAfter u40`, then a [`Listing`].
+///
+/// ```
+/// use golem_delegation::{TermsError, terms::{Listing, ReplicantBudget}};
+/// # use alloy_primitives::B256;
+/// let rule = ReplicantBudget {
+///     replicant_id: B256::repeat_byte(3),
+///     budget: 50_000_000,
+///     not_after: 1_800_000_000,
+///     listing: Listing::default(),
+/// };
+/// assert_eq!(ReplicantBudget::decode(&rule.encode()?)?, rule);
+///
+/// // A moment that does not fit is refused, and not cut.
+/// let endless = ReplicantBudget { not_after: 1 << 40, ..rule };
+/// assert_eq!(endless.encode(), Err(TermsError::Moment { moment: 1 << 40 }));
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReplicantBudget {
     /// The child, under the parent who grants.
@@ -49,6 +66,26 @@ pub struct ReplicantBudget {
 ///
 /// Terms: `golemId 32 ‖ account 20 ‖ staleness u32 ‖ epoch u16 ‖ thrivingBps u16 ‖ stableBps u16 ‖
 /// drawdownBps u16 ‖ registry 20 ‖ cash 20 ‖ lossBps u16`, then a [`Listing`].
+///
+/// ```
+/// use golem_delegation::terms::{Holdings, Listing};
+/// # use alloy_primitives::{Address, B256};
+/// let rule = Holdings {
+///     golem_id: B256::repeat_byte(7),
+///     account: Address::repeat_byte(1),
+///     staleness: 86_400,
+///     epoch: 1,
+///     thriving_bps: 3_000,
+///     stable_bps: 2_000,
+///     drawdown_bps: 1_500,
+///     registry: Address::repeat_byte(2),
+///     cash: Address::repeat_byte(3),
+///     loss_bps: 100,
+///     listing: Listing::default(),
+/// };
+/// assert_eq!(Holdings::decode(&rule.encode()?)?, rule);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Holdings {
     /// The Golem.
@@ -79,6 +116,23 @@ pub struct Holdings {
 ///
 /// Terms: `golemId 32 ‖ registry 20 ‖ staleness u32 ‖ minPleasure i8 ‖ maxArousal i8 ‖ minDominance i8`,
 /// then 1 to 255 selectors.
+///
+/// ```
+/// use golem_delegation::{TermsError, terms::{EmotionalState, MoodBounds}};
+/// # use alloy_primitives::{Address, B256, fixed_bytes};
+/// let calm = EmotionalState {
+///     golem_id: B256::repeat_byte(7),
+///     registry: Address::repeat_byte(1),
+///     staleness: 3_600,
+///     bounds: MoodBounds { min_pleasure: -50, max_arousal: 80, min_dominance: -50 },
+///     selectors: vec![fixed_bytes!("04e45aaf")],
+/// };
+/// assert_eq!(EmotionalState::decode(&calm.encode()?)?, calm);
+///
+/// let nothing = EmotionalState { selectors: vec![], ..calm };
+/// assert_eq!(nothing.encode(), Err(TermsError::Zero { what: "selectors" }));
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EmotionalState {
     /// The Golem.
@@ -94,6 +148,16 @@ pub struct EmotionalState {
 }
 
 /// Bounds on a mood, each from -100 to 100.
+///
+/// ```
+/// use golem_delegation::{TermsError, terms::{EmotionalState, MoodBounds}};
+/// # use alloy_primitives::{Address, B256, fixed_bytes};
+/// let bounds = MoodBounds { min_pleasure: 101, max_arousal: 80, min_dominance: -50 };
+/// # let (golem_id, registry, staleness) = (B256::repeat_byte(7), Address::repeat_byte(1), 3_600);
+/// # let selectors = vec![fixed_bytes!("04e45aaf")];
+/// let rule = EmotionalState { golem_id, registry, staleness, bounds, selectors };
+/// assert_eq!(rule.encode(), Err(TermsError::Mood { bound: 101 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MoodBounds {
     /// Least pleasure.
@@ -107,6 +171,15 @@ pub struct MoodBounds {
 /// `KnowledgeRoyaltyEnforcer`: who sells knowledge pays its authors in the same batch.
 ///
 /// Terms: `market 20 ‖ maxRoyaltyBps u16`.
+///
+/// ```
+/// use golem_delegation::terms::KnowledgeRoyalty;
+/// # use alloy_primitives::Address;
+/// let rule = KnowledgeRoyalty { market: Address::repeat_byte(1), max_royalty_bps: 1_000 };
+/// assert_eq!(rule.encode()?.len(), KnowledgeRoyalty::LEN);
+/// assert_eq!(KnowledgeRoyalty::decode(&rule.encode()?)?, rule);
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KnowledgeRoyalty {
     /// KnowledgeMarket.
