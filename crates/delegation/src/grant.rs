@@ -25,6 +25,31 @@ use std::{fmt, num::NonZeroU64};
 const MAX_BUCKET_MINUTES: u16 = 0x3fff;
 
 /// Why there is no such grant.
+///
+/// ```
+/// use golem_delegation::grant::{Grant, GrantError};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+/// #     all.with(*kind, Address::repeat_byte(byte))
+/// # });
+/// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+/// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+/// let shorter = Grant::read(&root, &environment)?.feed(2_000);
+/// assert_eq!(shorter, Err(GrantError::NotExtended { end: 200_000, until: 2_000 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GrantError {
@@ -207,6 +232,33 @@ pub struct Grant<'a> {
 }
 
 /// A grant that takes an older one's place, for the owner to sign.
+///
+/// ```
+/// use golem_delegation::grant::Grant;
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+/// #     all.with(*kind, Address::repeat_byte(byte))
+/// # });
+/// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+/// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+/// let renewal = Grant::read(&root, &environment)?.feed(300_000)?;
+/// // The owner reads what dies before he signs.
+/// assert!(renewal.delegation.signature.is_empty());
+/// assert!(renewal.supersedes.to_string().contains("epoch below 2"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renewal {
     /// Nobody has signed it.
@@ -219,6 +271,13 @@ pub struct Renewal {
 
 /// Which grants a new one ends (SPEC D4): those of the same Golem and account with a lower epoch. Nothing ends before
 /// the first redemption; what was spent is carried over (SPEC D17).
+///
+/// ```
+/// use golem_delegation::grant::Supersession;
+/// # use alloy_primitives::{Address, B256};
+/// let new = Supersession { delegator: Address::repeat_byte(1), golem_id: B256::repeat_byte(7), epoch: 3 };
+/// assert!(new.to_string().ends_with("until then the older ones work, and what they spent counts"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Supersession {
     /// The account that grants.
@@ -231,6 +290,34 @@ pub struct Supersession {
 
 impl Supersession {
     /// Whether `older` is among them. One without a charter never is.
+    ///
+    /// ```
+    /// use golem_delegation::grant::Supersession;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// let new = Supersession { delegator: account, golem_id: charter.golem_id, epoch: 2 };
+    /// assert!(new.ends(&root, &environment)?);
+    ///
+    /// // A grant does not end itself, nor one of its own age.
+    /// assert!(!Supersession { epoch: 1, ..new }.ends(&root, &environment)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ends(&self, older: &Delegation, environment: &Environment) -> Result<bool, TermsError> {
         let rules = rules(older, environment)?;
         let ended = |charter: &&GolemCharter| {
@@ -253,6 +340,17 @@ impl fmt::Display for Supersession {
 
 impl<'a> Grant<'a> {
     /// Reads a root delegation, and refuses one that its own charter would never let anybody redeem.
+    ///
+    /// ```
+    /// use golem_delegation::grant::{Grant, GrantError};
+    /// # use golem_delegation::{Delegation, Environment, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let bare = Delegation { delegate: Address::repeat_byte(2), delegator: Address::repeat_byte(1),
+    /// #     authority: ROOT_AUTHORITY, caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// // A delegation without a charter is no grant of a Golem's.
+    /// let read = Grant::read(&bare, &Environment::default()).map(drop);
+    /// assert_eq!(read, Err(GrantError::Charters { found: 0 }));
+    /// ```
     pub fn read(
         delegation: &'a Delegation,
         environment: &'a Environment,
@@ -270,12 +368,61 @@ impl<'a> Grant<'a> {
     }
 
     /// What the owner signed.
+    ///
+    /// ```
+    /// use golem_delegation::grant::Grant;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// assert_eq!(Grant::read(&root, &environment)?.charter(), &charter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn charter(&self) -> &GolemCharter {
         &self.charter
     }
 
     /// The same charter with the next number: what a new grant starts from.
+    ///
+    /// ```
+    /// use golem_delegation::grant::Grant;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// let next = Grant::read(&root, &environment)?.next_charter()?;
+    /// assert_eq!(next, GolemCharter { epoch: 2, ..charter });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn next_charter(&self) -> Result<GolemCharter, GrantError> {
         let epoch = self.charter.epoch;
         let epoch = epoch.checked_add(1).ok_or(GrantError::LastEpoch { epoch })?;
@@ -283,6 +430,32 @@ impl<'a> Grant<'a> {
     }
 
     /// More time for the same key (SPEC G8): everything else stays, and what ended with the charter ends with it again.
+    ///
+    /// ```
+    /// use golem_delegation::grant::Grant;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// let fed = Grant::read(&root, &environment)?.feed(300_000)?;
+    /// assert_eq!(fed.charter.window, MortalityTimeWindow::new(1_000, 300_000)?);
+    /// assert_eq!(fed.delegation.delegate, root.delegate);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn feed(&self, until: u64) -> Result<Renewal, GrantError> {
         let (start, end) = (self.charter.window.start(), self.charter.window.end());
         if until <= end {
@@ -296,6 +469,32 @@ impl<'a> Grant<'a> {
     }
 
     /// The same for another key (SPEC D11). The old one works until the new one first redeems.
+    ///
+    /// ```
+    /// use golem_delegation::grant::Grant;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// let fresh = Address::repeat_byte(9);
+    /// let rotated = Grant::read(&root, &environment)?.rotate(fresh)?;
+    /// assert_eq!((rotated.delegation.delegate, rotated.charter.agent_key), (fresh, fresh));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rotate(&self, key: Address) -> Result<Renewal, GrantError> {
         let old = self.charter.agent_key;
         if key == old {
@@ -323,6 +522,37 @@ impl<'a> Grant<'a> {
     }
 
     /// Other limits for the same Golem: `caveats` in place of all there were.
+    ///
+    /// ```
+    /// use golem_delegation::grant::{Grant, GrantError};
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// let grant = Grant::read(&root, &environment)?;
+    /// let less = GolemCharter { spend_cap: 5_000_000, ..grant.next_charter()? };
+    /// let renewal = grant.regrant(key, vec![Caveat::new(enforcer, less.encode()?)])?;
+    /// assert_eq!(renewal.charter.spend_cap, 5_000_000);
+    ///
+    /// // With the old number it would not end the old grant.
+    /// let stale = grant.regrant(key, root.caveats.clone());
+    /// assert_eq!(stale, Err(GrantError::StaleEpoch { epoch: 1, highest: 1 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn regrant(&self, delegate: Address, caveats: Vec<Caveat>) -> Result<Renewal, GrantError> {
         let salt = self.next_salt()?;
         let signature = Bytes::new();
@@ -420,6 +650,12 @@ fn extended(rule: Rule, end: u64, until: u64) -> Result<Rule, GrantError> {
 }
 
 /// Phases of a Golem's life, as the registry numbers them.
+///
+/// ```
+/// use golem_delegation::grant::Phase;
+/// assert!(Phase::ALL.is_sorted());
+/// assert!(Phase::Thriving < Phase::Terminal);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
@@ -441,6 +677,12 @@ impl Phase {
         [Self::Thriving, Self::Stable, Self::Conservation, Self::Declining, Self::Terminal];
 
     /// What the link for it alone is made of.
+    ///
+    /// ```
+    /// use golem_delegation::{bundles::Bundle, grant::Phase};
+    /// assert!(Phase::Conservation.bundles().contains(&Bundle::NoNewPositions));
+    /// assert!(Phase::Declining.bundles().contains(&Bundle::SweepToOwner));
+    /// ```
     #[must_use]
     pub fn bundles(self) -> Vec<Bundle> {
         match self {
@@ -464,6 +706,43 @@ impl Phase {
 }
 
 /// A child agent: a key of its own, a sum for its whole life, and that life's length.
+///
+/// ```
+/// use golem_delegation::grant::{GrantError, Parent, Replicant};
+/// # use golem_delegation::PermissionContext;
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+/// #     all.with(*kind, Address::repeat_byte(byte))
+/// # });
+/// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+/// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// let poor = Replicant {
+///     key: Address::repeat_byte(3),
+///     id: B256::repeat_byte(3),
+///     budget: 0,
+///     born: 10_000,
+///     lifespan: 86_400,
+///     targets: vec![],
+///     methods: vec![],
+///     calls: None,
+/// };
+/// let child = Parent::read(&chain, &environment)?.replicant(&poor, U256::ZERO);
+/// assert_eq!(child, Err(GrantError::Nothing { what: "budget" }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replicant {
     /// Its key, which redeems.
@@ -485,6 +764,39 @@ pub struct Replicant {
 }
 
 /// Members of whom so many agree to each call.
+///
+/// ```
+/// use golem_delegation::{ANY_DELEGATE, grant::{Council, Parent}};
+/// # use golem_delegation::PermissionContext;
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+/// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+/// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+/// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+/// #     listing: Listing::default(),
+/// # };
+/// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+/// #     all.with(*kind, Address::repeat_byte(byte))
+/// # });
+/// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+/// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// let council = Council {
+///     seats: vec![Address::repeat_byte(5), Address::repeat_byte(4), Address::repeat_byte(6)],
+///     needed: 2,
+///     most: 1_000_000,
+///     targets: vec![],
+/// };
+/// let link = Parent::read(&chain, &environment)?.council(&council, 10_000, U256::ZERO)?;
+/// assert_eq!(link.delegate, ANY_DELEGATE);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Council {
     /// Who, in any order. Each of them may redeem.
@@ -550,6 +862,36 @@ pub struct Parent<'a> {
 
 impl<'a> Parent<'a> {
     /// Reads a chain, leaf first. The charter nearest to the leaf is what a child's is made from.
+    ///
+    /// ```
+    /// use golem_delegation::grant::{GrantError, Parent};
+    /// # use golem_delegation::PermissionContext;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// assert!(Parent::read(&chain, &environment).is_ok());
+    ///
+    /// // Where nothing is known of the charter's enforcer, there is no charter.
+    /// let read = Parent::read(&chain, &Environment::default()).map(drop);
+    /// assert_eq!(read, Err(GrantError::Charters { found: 0 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(
         chain: &'a PermissionContext,
         environment: &'a Environment,
@@ -562,6 +904,39 @@ impl<'a> Parent<'a> {
     }
 
     /// A Replicant: its budget, its life, and no children of its own.
+    ///
+    /// ```
+    /// use golem_delegation::grant::{GrantError, Parent, Replicant};
+    /// # use golem_delegation::PermissionContext;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// # let tester = Replicant { key: Address::repeat_byte(3), id: B256::repeat_byte(3), budget: 50_000_000,
+    /// #     born: 10_000, lifespan: 86_400, targets: vec![], methods: vec![], calls: None };
+    /// let parent = Parent::read(&chain, &environment)?;
+    /// assert!(parent.replicant(&tester, U256::ZERO).is_ok());
+    ///
+    /// // Its key is its own.
+    /// let same = Replicant { key, ..tester };
+    /// assert!(matches!(parent.replicant(&same, U256::ZERO), Err(GrantError::Key { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn replicant(&self, child: &Replicant, salt: U256) -> Result<Delegation, GrantError> {
         self.distinct(child.key)?;
         if child.budget == 0 {
@@ -590,6 +965,37 @@ impl<'a> Parent<'a> {
     }
 
     /// Another Golem, which gets what the bundles leave of this one's law, and hands nothing on.
+    ///
+    /// ```
+    /// use golem_delegation::{Rule, bundles::Bundle, grant::Parent, terms::Class};
+    /// # use golem_delegation::PermissionContext;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// let other = Address::repeat_byte(4);
+    /// let parent = Parent::read(&chain, &environment)?;
+    /// let link = parent.to_golem(other, 10_000, 3_600, &[Bundle::CloseOnly], U256::ZERO)?;
+    ///
+    /// let Rule::GolemCharter(law) = environment.read(&link.caveats[0])? else { panic!("a charter") };
+    /// assert!(law.classes.contains(Class::Collect) && !law.classes.contains(Class::Swap));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_golem(
         &self,
         key: Address,
@@ -606,6 +1012,36 @@ impl<'a> Parent<'a> {
 
     /// The link for one phase of life. The charter asks the registry which phase it is; the bundles take from it what no
     /// such phase has.
+    ///
+    /// ```
+    /// use golem_delegation::{Rule, grant::{Parent, Phase}, terms::Class};
+    /// # use golem_delegation::PermissionContext;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// let parent = Parent::read(&chain, &environment)?;
+    /// let link = parent.for_phase(Address::repeat_byte(4), Phase::Conservation, 10_000, U256::ZERO)?;
+    ///
+    /// let Rule::GolemCharter(law) = environment.read(&link.caveats[0])? else { panic!("a charter") };
+    /// assert!(law.classes.contains(Class::Withdraw) && !law.classes.contains(Class::Deposit));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn for_phase(
         &self,
         key: Address,
@@ -619,6 +1055,36 @@ impl<'a> Parent<'a> {
     }
 
     /// A council: any of its members redeems what enough of them agreed to.
+    ///
+    /// ```
+    /// use golem_delegation::grant::{Council, Parent};
+    /// # use golem_delegation::PermissionContext;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// let seats = vec![Address::repeat_byte(5), Address::repeat_byte(4)];
+    /// let parent = Parent::read(&chain, &environment)?;
+    /// // Three of two never agree.
+    /// let torn = Council { seats, needed: 3, most: 1_000_000, targets: vec![] };
+    /// assert!(parent.council(&torn, 10_000, U256::ZERO).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn council(
         &self,
         council: &Council,
