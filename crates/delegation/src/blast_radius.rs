@@ -57,6 +57,25 @@ pub const MAX_ASSETS: usize = 512;
 pub const MAX_CAVEATS: usize = 256;
 
 /// Why there is no answer.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, BlastRadiusError, MAX_CAVEATS, Observed};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::Timestamp;
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())], salt: U256::ZERO,
+/// #     signature: Bytes::new() };
+/// let caveats = vec![Caveat::new(clock, until.encode()); MAX_CAVEATS + 1];
+/// let chain = PermissionContext::new(vec![Delegation { caveats, ..root }])?;
+/// let radius = BlastRadius::of(&chain, &environment, now, &Observed::default());
+/// assert_eq!(radius, Err(BlastRadiusError::TooManyCaveats { limit: 256, actual: 257 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlastRadiusError {
@@ -87,6 +106,27 @@ pub enum BlastRadiusError {
 }
 
 /// A fact that was asked for and not given.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, Missing, Observed, TokenFacts};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::Timestamp;
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())], salt: U256::ZERO,
+/// #     signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// let token = Address::repeat_byte(4);
+/// let mut observed = Observed::default();
+/// observed.tokens.insert(token, TokenFacts { balance: Some(U256::from(5)), ..TokenFacts::default() });
+/// let radius = BlastRadius::of(&chain, &environment, now, &observed)?;
+/// assert!(radius.missing.contains(&Missing { token, what: "price" }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Missing {
@@ -97,6 +137,17 @@ pub struct Missing {
 }
 
 /// Micro-dollars by the way they are lost; `None` is what cannot be told.
+///
+/// ```
+/// use golem_delegation::blast_radius::Causes;
+/// # use alloy_primitives::U256;
+/// let (nothing, dollar) = (Some(U256::ZERO), Some(U256::from(1_000_000)));
+/// let causes = Causes {
+///     outflow: nothing, slippage: dollar, vaults: nothing, settlement: dollar, gas: None, in_hand: nothing,
+/// };
+/// // What cannot be told is not nothing.
+/// assert_eq!((causes.total(), causes.known()), (None, U256::from(2_000_000)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Causes {
@@ -138,12 +189,33 @@ impl Causes {
     }
 
     /// All of them; none where one of them cannot be told.
+    ///
+    /// ```
+    /// use golem_delegation::blast_radius::Causes;
+    /// # use alloy_primitives::U256;
+    /// # let (nothing, dollar) = (Some(U256::ZERO), Some(U256::from(1_000_000)));
+    /// # let causes = Causes {
+    /// #     outflow: nothing, slippage: dollar, vaults: nothing, settlement: dollar, gas: nothing, in_hand: nothing,
+    /// # };
+    /// assert_eq!(causes.total(), Some(U256::from(2_000_000)));
+    /// assert_eq!(Causes { gas: None, ..causes }.total(), None);
+    /// ```
     #[must_use]
     pub fn total(&self) -> Option<U256> {
         sum(self.all())
     }
 
     /// All that can be told.
+    ///
+    /// ```
+    /// use golem_delegation::blast_radius::Causes;
+    /// # use alloy_primitives::U256;
+    /// # let (nothing, dollar) = (Some(U256::ZERO), Some(U256::from(1_000_000)));
+    /// # let causes = Causes {
+    /// #     outflow: nothing, slippage: dollar, vaults: nothing, settlement: dollar, gas: nothing, in_hand: nothing,
+    /// # };
+    /// assert_eq!(Causes { slippage: None, ..causes }.known(), U256::from(1_000_000));
+    /// ```
     #[must_use]
     pub fn known(&self) -> U256 {
         self.all().into_iter().flatten().fold(U256::ZERO, U256::saturating_add)
@@ -168,6 +240,26 @@ impl Causes {
 }
 
 /// One day of the series.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, Observed};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::Timestamp;
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())], salt: U256::ZERO,
+/// #     signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// let radius = BlastRadius::of(&chain, &environment, now, &Observed::default())?;
+/// // The grant ends in three days.
+/// let starts: Vec<u64> = radius.days.iter().map(|day| day.start).collect();
+/// assert_eq!(starts, [now, now + 86_400, now + 2 * 86_400]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Day {
@@ -186,6 +278,33 @@ pub struct Day {
 
 /// The most that one asset can lose if he goes for it. Rows do not add up: together they lose no more than
 /// the total.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, Observed, TokenFacts};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::Timestamp;
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())], salt: U256::ZERO,
+/// #     signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// let token = Address::repeat_byte(4);
+/// let mut observed = Observed::default();
+/// let (five, none) = (Some(U256::from(5)), Some(U256::ZERO));
+/// let facts = TokenFacts {
+///     balance: five, in_vaults: none, in_positions: none, key_balance: none, ..TokenFacts::default()
+/// };
+/// observed.tokens.insert(token, facts);
+/// let radius = BlastRadius::of(&chain, &environment, now, &observed)?;
+/// let asset = radius.assets.iter().find(|asset| asset.token == token).unwrap();
+/// // Nothing bounds what leaves, so all of it can. Without a price nobody can say what that is worth.
+/// assert_eq!((asset.amount, asset.micro_dollars), (five, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Asset {
@@ -203,6 +322,25 @@ pub struct Asset {
 }
 
 /// One point of a chart: a second, and the most by then in micro-dollars.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, Observed, Point};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+/// # use golem_delegation::terms::Timestamp;
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())], salt: U256::ZERO,
+/// #     signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// let radius = BlastRadius::of(&chain, &environment, now, &Observed::default())?;
+/// let first = radius.series()[0];
+/// assert_eq!(first, Point { at: now, micro_dollars: Some(U256::ZERO) });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// When, UTC.
@@ -253,6 +391,26 @@ pub struct BlastRadius {
 
 impl BlastRadius {
     /// Of a chain, with what is known of it at `now`, in seconds.
+    ///
+    /// ```
+    /// use golem_delegation::blast_radius::{BlastRadius, Ended, Observed};
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::Timestamp;
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let clock = Address::repeat_byte(3);
+    /// # let environment = Environment::default().with(Kind::Timestamp, clock);
+    /// # let now = 1_800_000_000;
+    /// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+    /// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+    /// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())], salt: U256::ZERO,
+    /// #     signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// let disabled = vec![chain.leaf().hash().0];
+    /// let observed = Observed { disabled, ..Observed::default() };
+    /// let radius = BlastRadius::of(&chain, &environment, now, &observed)?;
+    /// assert!(matches!(radius.ended, Some(Ended::Disabled { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn of(
         chain: &PermissionContext,
         environment: &Environment,
@@ -309,12 +467,52 @@ impl BlastRadius {
     }
 
     /// Micro-dollars in all; `None` where a bound or a fact is missing, and [`Causes::known`] is only a part.
+    ///
+    /// ```
+    /// use golem_delegation::blast_radius::{BlastRadius, Observed};
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::Timestamp;
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let clock = Address::repeat_byte(3);
+    /// # let environment = Environment::default().with(Kind::Timestamp, clock);
+    /// # let now = 1_800_000_000;
+    /// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+    /// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+    /// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())], salt: U256::ZERO,
+    /// #     signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// // Only time bounds this grant.
+    /// let radius = BlastRadius::of(&chain, &environment, now, &Observed::default())?;
+    /// assert!(radius.everything);
+    /// assert_eq!(radius.total(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn total(&self) -> Option<U256> {
         if self.everything { None } else { self.causes.total() }
     }
 
     /// For a chart: what it comes to by the end of each day, from nothing on.
+    ///
+    /// ```
+    /// use golem_delegation::blast_radius::{BlastRadius, Observed};
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::Timestamp;
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let clock = Address::repeat_byte(3);
+    /// # let environment = Environment::default().with(Kind::Timestamp, clock);
+    /// # let now = 1_800_000_000;
+    /// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+    /// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+    /// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())], salt: U256::ZERO,
+    /// #     signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// let radius = BlastRadius::of(&chain, &environment, now, &Observed::default())?;
+    /// let ends: Vec<u64> = radius.series().iter().map(|point| point.at).collect();
+    /// // The last point is the grant's last second.
+    /// assert_eq!(ends, [now, now + 86_400, now + 2 * 86_400, now + 3 * 86_400 - 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn series(&self) -> Vec<Point> {
         let first = Point { at: self.now, micro_dollars: Some(U256::ZERO) };
