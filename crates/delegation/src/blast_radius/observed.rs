@@ -42,6 +42,16 @@ pub struct Observed {
 }
 
 /// What the chain keeps of one charter.
+///
+/// ```
+/// use golem_delegation::blast_radius::{CharterFacts, Observed};
+/// # use alloy_primitives::{Address, B256};
+/// let (delegator, golem) = (Address::repeat_byte(1), B256::repeat_byte(7));
+/// let facts = CharterFacts { min_epoch: Some(2), generation: Some(0), ..CharterFacts::default() };
+/// let observed = Observed { charters: [((delegator, golem), facts)].into(), ..Observed::default() };
+/// // What nobody said is unknown, and not nothing.
+/// assert_eq!(observed.charters[&(delegator, golem)].spend_window, None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CharterFacts {
     /// `spendWindowOf(manager, delegator, golemId)`.
@@ -57,6 +67,14 @@ pub struct CharterFacts {
 }
 
 /// What a feed says.
+///
+/// ```
+/// use golem_delegation::blast_radius::Price;
+/// # use alloy_primitives::U256;
+/// let dollar: Price = serde_json::from_str(r#"{ "answer": "100000000", "decimals": "8" }"#)?;
+/// assert_eq!(dollar, Price { answer: U256::from(100_000_000), decimals: 8 });
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Price {
@@ -69,6 +87,14 @@ pub struct Price {
 }
 
 /// What there is of one token.
+///
+/// ```
+/// use golem_delegation::blast_radius::{Observed, TokenFacts};
+/// # use alloy_primitives::{Address, U256};
+/// let held = TokenFacts { decimals: Some(6), balance: Some(U256::from(5)), ..TokenFacts::default() };
+/// let observed = Observed { tokens: [(Address::repeat_byte(3), held)].into(), ..Observed::default() };
+/// assert_eq!(observed.tokens[&Address::repeat_byte(3)].price, None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenFacts {
     /// Its decimals; a charter that lists it knows better.

@@ -7,6 +7,11 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// What was taken for granted. Each is a sentence.
+///
+/// ```
+/// use golem_delegation::blast_radius::Assumption;
+/// assert_eq!(Assumption::NoExpiry.to_string(), "Nothing ends the grant.");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Assumption {
@@ -146,6 +151,12 @@ impl Serialize for Assumption {
 }
 
 /// Why a grant is worth nothing to a thief.
+///
+/// ```
+/// use golem_delegation::blast_radius::Ended;
+/// let revoked = Ended::EpochRevoked { epoch: 1, lowest: 2 };
+/// assert_eq!(revoked.to_string(), "epoch 1 is revoked: 2 is the lowest that counts");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
