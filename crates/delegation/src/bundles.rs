@@ -417,7 +417,6 @@ impl Law {
 
     /// The law of a child: what it may spend in its life is its own sum, kept under this name, and not one that all
     /// children of its Golem share. Gas money goes to the key that the parent's charter names, so a child gets none.
-    /// children of its Golem share.
     ///
     /// ```
     /// use golem_delegation::bundles::{Bundle, Enforcers, Law, Spend};
