@@ -5,6 +5,14 @@ use alloy_primitives::{Address, U256};
 pub const MAX_PERIOD: u64 = 10 * 365 * 86_400;
 
 /// What is spent.
+///
+/// ```
+/// use golem_delegation::permission::{Allowance, Asset, Permission};
+/// # use alloy_primitives::{Address, U256};
+/// let asset = Asset::Erc20(Address::repeat_byte(2));
+/// let all = Permission::Allowance(Allowance { asset, amount: U256::ONE, start: None });
+/// assert_eq!(all.type_name(), "erc20-token-allowance");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Asset {
@@ -15,6 +23,13 @@ pub enum Asset {
 }
 
 /// So much in each period. What is left of a period is lost.
+///
+/// ```
+/// use golem_delegation::permission::{Asset, Periodic, Permission};
+/// # use alloy_primitives::U256;
+/// let daily = Periodic { asset: Asset::Native, amount: U256::from(10), duration: 86_400, start: None };
+/// assert_eq!(Permission::Periodic(daily).type_name(), "native-token-periodic");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Periodic {
     /// Of what.
@@ -28,6 +43,17 @@ pub struct Periodic {
 }
 
 /// So much more in each second. What is not taken stays available.
+///
+/// ```
+/// use golem_delegation::permission::{Asset, Health, Permission, Stream, Usage};
+/// # use alloy_primitives::U256;
+/// let stream = Permission::Stream(Stream {
+///     asset: Asset::Native, per_second: U256::from(2), initial: Some(U256::from(5)), max: None, start: Some(1_000),
+/// });
+/// // Ten seconds have added twenty to the five.
+/// let usage = Usage { spent: U256::ZERO, now: 1_010, disabled: false };
+/// assert_eq!(Health::of(&stream, None, usage).left, Some(U256::from(25)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stream {
     /// Of what.
@@ -43,6 +69,15 @@ pub struct Stream {
 }
 
 /// So much in all.
+///
+/// ```
+/// use golem_delegation::permission::{Allowance, Asset, Cause, Condition, Health, Permission, Usage};
+/// # use alloy_primitives::U256;
+/// let once = Permission::Allowance(Allowance { asset: Asset::Native, amount: U256::from(10), start: None });
+/// // What is spent does not come back.
+/// let usage = Usage { spent: U256::from(10), now: 2_000, disabled: false };
+/// assert_eq!(Health::of(&once, None, usage).condition, Condition::Revoked(Cause::Exhausted));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Allowance {
     /// Of what.
@@ -54,6 +89,17 @@ pub struct Allowance {
 }
 
 /// What may be done. None of these allows a call of a contract's choice.
+///
+/// ```
+/// use golem_delegation::permission::{Allowance, Asset, Permission};
+/// use golem_delegation::terms::ApprovalRevocation;
+/// # use alloy_primitives::U256;
+/// let once = Permission::Allowance(Allowance { asset: Asset::Native, amount: U256::ONE, start: Some(7) });
+/// assert_eq!((once.asset(), once.start()), (Some(Asset::Native), Some(7)));
+///
+/// // This one moves no money.
+/// assert_eq!(Permission::ApprovalRevocation(ApprovalRevocation::default()).asset(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Permission {
@@ -113,6 +159,14 @@ impl Permission {
 }
 
 /// What bounds a permission besides its amounts.
+///
+/// ```
+/// use golem_delegation::permission::Rules;
+/// let rules = Rules { expiry: Some(1_800_000_000), ..Rules::default() };
+/// // Nobody edits rules unless that is said.
+/// assert!(!rules.adjustable);
+/// assert!(rules.adjustable(true).adjustable);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rules {
     /// Not redeemable at or after this second.
@@ -134,6 +188,22 @@ impl Rules {
 }
 
 /// One permission that is asked for, or that an answer says was granted.
+///
+/// ```
+/// use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// let daily = Periodic { asset: Asset::Native, amount: U256::from(10), duration: 86_400, start: None };
+/// let request = Request {
+///     chain_id: 8453,
+///     from: None,
+///     to: Address::repeat_byte(1),
+///     permission: Permission::Periodic(daily),
+///     adjustable: true,
+///     justification: Some("running costs".to_owned()),
+///     rules: Rules::default(),
+/// };
+/// assert_eq!(request.check(), Ok(()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// The chain.
@@ -153,6 +223,12 @@ pub struct Request {
 }
 
 /// Why MetaMask would not take a request.
+///
+/// ```
+/// use golem_delegation::permission::RequestError;
+/// let payees = RequestError::Payees { payees: 2 };
+/// assert_eq!(payees.to_string(), "2 payees, of which a token permission names one at most");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -203,6 +279,18 @@ pub enum RequestError {
 
 impl Request {
     /// Whether MetaMask would take it, as far as that can be said without its clock.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{MAX_PERIOD, Request, RequestError};
+    /// # use golem_delegation::permission::{Asset, Periodic, Permission, Rules};
+    /// # use alloy_primitives::{Address, U256};
+    /// # let daily = Periodic { asset: Asset::Native, amount: U256::from(10), duration: 86_400, start: None };
+    /// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1), adjustable: true,
+    /// #     permission: Permission::Periodic(daily), justification: None, rules: Rules::default() };
+    /// let duration = MAX_PERIOD + 1;
+    /// let permission = Permission::Periodic(Periodic { duration, ..daily });
+    /// assert_eq!(Request { permission, ..request }.check(), Err(RequestError::LongPeriod { duration }));
+    /// ```
     pub fn check(&self) -> Result<(), RequestError> {
         let positive = |what, amount: U256| {
             if amount.is_zero() { Err(RequestError::Zero { what }) } else { Ok(()) }
