@@ -4,6 +4,13 @@ use alloy_primitives::{Address, U256};
 use std::{cmp::Ordering, collections::BTreeSet};
 
 /// Which amount was edited.
+///
+/// ```
+/// use golem_delegation::permission::{Edit, Figure};
+/// # use alloy_primitives::U256;
+/// let less = Edit::Amount { of: Figure::Rate, asked: U256::from(2), granted: U256::from(1) };
+/// assert_eq!(less.name(), "rateLowered");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Figure {
@@ -18,6 +25,12 @@ pub enum Figure {
 }
 
 /// Which moment or length of time was edited.
+///
+/// ```
+/// use golem_delegation::permission::{Edit, Time};
+/// let sooner = Edit::Time { of: Time::Start, asked: 20, granted: 10 };
+/// assert_eq!(sooner.name(), "startEarlier");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Time {
@@ -30,6 +43,20 @@ pub enum Time {
 }
 
 /// One difference between what was asked for and what was granted.
+///
+/// ```
+/// use golem_delegation::permission::{Edit, Figure, Request};
+/// # use golem_delegation::permission::{Asset, Periodic, Permission, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// # let daily = Periodic { asset: Asset::Native, amount: U256::from(10), duration: 86_400, start: None };
+/// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1), adjustable: true,
+/// #     permission: Permission::Periodic(daily), justification: None, rules: Rules::default() };
+/// // The owner halved it.
+/// let permission = Permission::Periodic(Periodic { amount: U256::from(5), ..daily });
+/// let granted = Request { permission, ..request.clone() };
+/// let (asked, five) = (U256::from(10), U256::from(5));
+/// assert_eq!(Edit::between(&request, &granted), [Edit::Amount { of: Figure::Amount, asked, granted: five }]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Edit {
@@ -130,6 +157,19 @@ pub enum Edit {
 
 impl Edit {
     /// Every difference. What the request leaves open is no difference.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Edit, Request};
+    /// # use golem_delegation::permission::{Asset, Periodic, Permission, Rules};
+    /// # use alloy_primitives::{Address, U256};
+    /// # let daily = Periodic { asset: Asset::Native, amount: U256::from(10), duration: 86_400, start: None };
+    /// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1), adjustable: true,
+    /// #     permission: Permission::Periodic(daily), justification: None, rules: Rules::default() };
+    /// // The request left open which account; that it expires was not asked for.
+    /// let rules = Rules { expiry: Some(1_800_000_000), ..Rules::default() };
+    /// let granted = Request { from: Some(Address::repeat_byte(2)), rules, ..request.clone() };
+    /// assert_eq!(Edit::between(&request, &granted), [Edit::ExpiryAdded { granted: 1_800_000_000 }]);
+    /// ```
     #[must_use]
     pub fn between(asked: &Request, granted: &Request) -> Vec<Self> {
         let mut edits = Vec::new();
