@@ -5,6 +5,15 @@ use alloy_primitives::U256;
 pub const DAY: u64 = 86_400;
 
 /// What is known from outside about a permission.
+///
+/// ```
+/// use golem_delegation::permission::{Allowance, Asset, Cause, Condition, Health, Permission, Usage};
+/// # use alloy_primitives::U256;
+/// # let all = Permission::Allowance(Allowance { asset: Asset::Native, amount: U256::from(10), start: None });
+/// let usage = Usage { spent: U256::ZERO, now: 2_000, disabled: true };
+/// // However much is left.
+/// assert_eq!(Health::of(&all, None, usage).condition, Condition::Revoked(Cause::ByOwner));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Spent in the current period; for streams and allowances, spent in all.
@@ -16,6 +25,16 @@ pub struct Usage {
 }
 
 /// Why nothing can be redeemed any more.
+///
+/// ```
+/// use golem_delegation::permission::{Allowance, Asset, Cause, Condition, Health, Permission, Usage};
+/// # use alloy_primitives::U256;
+/// # let all = Permission::Allowance(Allowance { asset: Asset::Native, amount: U256::from(10), start: None });
+/// // The expiry is the first second that is too late.
+/// let usage = Usage { spent: U256::ZERO, now: 2_000, disabled: false };
+/// assert_eq!(Health::of(&all, Some(2_000), usage).condition, Condition::Revoked(Cause::Expired));
+/// assert_eq!(Cause::Expired.name(), "expired");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cause {
@@ -40,6 +59,15 @@ impl Cause {
 }
 
 /// How a permission is doing (SPEC G10).
+///
+/// ```
+/// use golem_delegation::permission::{Allowance, Asset, Condition, Health, Permission, Usage};
+/// # use alloy_primitives::U256;
+/// # let all = Permission::Allowance(Allowance { asset: Asset::Native, amount: U256::from(100), start: None });
+/// let after = |spent| Health::of(&all, None, Usage { spent: U256::from(spent), now: 2_000, disabled: false });
+/// let conditions = [49, 50, 91].map(|spent| after(spent).condition);
+/// assert_eq!(conditions, [Condition::Healthy, Condition::Low, Condition::Critical]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Condition {
@@ -67,6 +95,16 @@ impl Condition {
 }
 
 /// A permission's condition and the numbers it comes from.
+///
+/// ```
+/// use golem_delegation::permission::{Asset, Health, Periodic, Permission, Usage};
+/// # use alloy_primitives::U256;
+/// # let daily = Permission::Periodic(Periodic {
+/// #     asset: Asset::Native, amount: U256::from(10), duration: 86_400, start: Some(1_000),
+/// # });
+/// let health = Health::of(&daily, None, Usage { spent: U256::from(4), now: 2_000, disabled: false });
+/// assert_eq!((health.left, health.period_ends), (Some(U256::from(6)), Some(87_400)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
     /// The verdict.
