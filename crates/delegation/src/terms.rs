@@ -63,6 +63,13 @@ use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{Error as AbiError, SolValue, abi::AbiDecoderConfig};
 
 /// Why bytes are not the terms of an enforcer.
+///
+/// ```
+/// use golem_delegation::{TermsError, terms::Timestamp};
+/// let short = Timestamp::decode(&[0; 31]);
+/// assert_eq!(short, Err(TermsError::Length { expected: 32, actual: 31 }));
+/// assert_eq!(short.unwrap_err().to_string(), "terms have 31 bytes, the contract accepts 32");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TermsError {
