@@ -40,6 +40,11 @@ const SESSION: Address = address!("5e5510000000000000000000000000000000f00d");
 /// A moment that never changes, after the local chain's own: it stands in terms and calldata.
 const START: u64 = 1_800_100_000;
 
+/// From then on. The chain's clock runs on while others work; what stands in calldata must not.
+fn life() -> Result<MortalityTimeWindow> {
+    Ok(MortalityTimeWindow::new(START, START + 90 * 86_400)?)
+}
+
 struct Meter<'a> {
     stage: &'a Stage,
     figures: BTreeMap<&'static str, u64>,
@@ -221,7 +226,8 @@ async fn the_charters_gas_is_within_its_bounds_and_as_committed() -> Result<()> 
         salt: U256::ZERO,
         signature: Bytes::new(),
     };
-    let law = charter(&stage, &owner, SESSION, |_| ()).await?;
+    let life = life()?;
+    let law = charter(&stage, &owner, SESSION, |law| law.window = life).await?;
     let grant = |change: &dyn Fn(&mut GolemCharter)| {
         let mut law = law.clone();
         change(&mut law);
@@ -391,8 +397,10 @@ async fn from_a_vault(meter: &mut Meter<'_>) -> Result<()> {
     let owner = stage.fixed_owner(AccountKind::Hybrid).await?;
     let account = owner.account.address;
     let one = fair_swap(stage, account, dollars(1));
+    let life = life()?;
     let law = charter(stage, &owner, SESSION, |law| {
         law.golem_id = B256::repeat_byte(0x61);
+        law.window = life;
     })
     .await?;
     // Another Golem of the same owner: the first one's grants are revoked.

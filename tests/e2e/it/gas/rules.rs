@@ -38,7 +38,9 @@ async fn the_other_rules_gas_is_as_committed() -> Result<()> {
     stage.warp(START).await?;
     let (account, manager) = (owner.account.address, DELEGATION_MANAGER);
     let one = fair_swap(&stage, account, dollars(1));
+    let life = super::life()?;
     let law = charter(&stage, &owner, SESSION, |law| {
+        law.window = life;
         law.listing.targets.push(ListedTarget { target: knowledge_market(), role: Role::Market });
     })
     .await?;
