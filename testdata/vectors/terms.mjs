@@ -667,6 +667,9 @@ const span = (most) => {
   return { start: golem.pick([0n, end, end / 2n]), end };
 };
 
+/** What the spend window has room for. */
+const MAX_BUCKET_MINUTES = 0x3fffn;
+
 /** By kind: parameters, and the terms that say so. */
 const GOLEM = {
   cadence: [
@@ -677,8 +680,8 @@ const GOLEM = {
     (index) => ({
       golemId: golemId(),
       epoch: small(maxUint16),
-      cap: golem.uint(maxUint64),
-      bucketMinutes: small(maxUint16),
+      cap: golem.uint(maxUint64, 1n),
+      bucketMinutes: small(MAX_BUCKET_MINUTES, 1),
       listing: listing(index),
     }),
     (p) =>
@@ -719,8 +722,8 @@ const GOLEM = {
       replicants: index % 2 === 1,
       classes: classes(),
       window: span(maxUint40),
-      spendCap: golem.uint(maxUint64),
-      bucketMinutes: small(maxUint16),
+      spendCap: golem.uint(maxUint64, 1n),
+      bucketMinutes: small(MAX_BUCKET_MINUTES, 1),
       slippageBps: bps(),
       vault: golem.address(),
       navBps: bps(),

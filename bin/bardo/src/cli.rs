@@ -10,6 +10,9 @@ use golem_delegation::{
 use std::path::PathBuf;
 use url::Url;
 
+/// The last second of the year 9999: beyond it no date can be written.
+const LAST_SECOND: u64 = 253_402_300_799;
+
 /// Let an agent act from your account without ever holding your keys.
 #[derive(Debug, Parser)]
 #[command(
@@ -86,7 +89,8 @@ pub(crate) enum CaveatCommand {
   bardo caveat encode --kind limitedCalls --params '{\"limit\":\"3\"}'
   cat charter.json | bardo caveat encode --kind golemCharter --params -
 
-Kinds and parameters have the names that MetaMask's kit gives them. What the contract would refuse exits 1.")]
+Kinds and parameters have the names that MetaMask's kit gives them. What is not JSON exits 2; what is not this
+kind's parameters, or the contract would refuse, exits 1.")]
     Encode(CaveatEncodeArgs),
 
     /// Print what terms say, as kind and parameters
@@ -186,6 +190,7 @@ A chain is given leaf first; --signer and --passkey speak of its root. Smart acc
 What the child leaves out it inherits. The parent may be a chain, leaf first: each link has its say."
     )]
     Attenuates(AttenuatesArgs),
+
     /// Say in words what delegations allow, and what they leave open
     #[command(
         after_help = "Example:\n  bardo delegation explain grant.json\n  bardo delegation explain - --json < grants.jsonl"
@@ -266,7 +271,7 @@ pub(crate) struct PermissionHealthArgs {
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) spent: U256,
     /// The second it is [default: by this machine's clock]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=LAST_SECOND))]
     pub(crate) now: Option<u64>,
     /// The delegation is disabled on chain, or its nonce has passed
     #[arg(long)]
@@ -299,10 +304,10 @@ pub(crate) struct KeyArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "keystore")]
     pub(crate) key_file: Option<PathBuf>,
     /// Encrypted key file (V3), private to you
-    #[arg(long, value_name = "FILE", requires = "password_file")]
-    pub(crate) keystore: Option<PathBuf>,
-    /// File whose first line is the keystore's password
     #[arg(long, value_name = "FILE")]
+    pub(crate) keystore: Option<PathBuf>,
+    /// File whose first line is the keystore's password [default: it is asked for]
+    #[arg(long, value_name = "FILE", requires = "keystore")]
     pub(crate) password_file: Option<PathBuf>,
 }
 
@@ -340,7 +345,7 @@ pub(crate) struct BlastRadiusArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) facts: Option<PathBuf>,
     /// Second to reckon from [default: now]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=LAST_SECOND))]
     pub(crate) now: Option<u64>,
 }
 

@@ -15,13 +15,17 @@ use golem_delegation::{
 };
 use std::{
     fs::File,
-    io::{Read, stdin},
+    io::{BufRead, IsTerminal, Read, stdin},
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
+use zeroize::Zeroizing;
 
 /// More than any sane list of delegations; less than what would hurt.
 const MAX_INPUT: u64 = 4 * 1024 * 1024;
+
+/// Longest password that is read; a longer one is cut and does not open anything.
+const MAX_PASSWORD: usize = 4096;
 
 /// Reads a whole file, or standard input where the path is `-`.
 fn text(path: &Path) -> anyhow::Result<String> {
@@ -131,15 +135,37 @@ pub(crate) fn now() -> Result<u64, Failure> {
 
 /// The key a person signs with.
 pub(crate) fn owner(key: &KeyArgs) -> Result<OwnerSigner, Failure> {
-    match (&key.key_file, &key.keystore, &key.password_file) {
-        (Some(file), _, _) => OwnerSigner::from_key_file(file).or_use(),
-        (None, Some(keystore), Some(file)) => {
-            OwnerSigner::from_keystore(keystore, &Password::from_file(file).or_use()?).or_use()
+    match (&key.key_file, &key.keystore) {
+        (Some(file), _) => OwnerSigner::from_key_file(file).or_use(),
+        (None, Some(keystore)) => {
+            let password = match &key.password_file {
+                Some(file) => Password::from_file(file).or_use()?,
+                None => asked(keystore).or_use()?,
+            };
+            OwnerSigner::from_keystore(keystore, &password).or_use()
         }
-        _ => Err(Failure::Use(anyhow!(
-            "a key is needed: --key-file, or --keystore and --password-file"
-        ))),
+        (None, None) => {
+            Err(Failure::Use(anyhow!("a key is needed: --key-file FILE, or --keystore FILE")))
+        }
     }
+}
+
+/// A password from whoever sits at the terminal, not shown; or the next line of standard input.
+fn asked(keystore: &Path) -> anyhow::Result<Password> {
+    let line = if stdin().is_terminal() {
+        rpassword::prompt_password(format!("Password of {}: ", keystore.display()))
+            .map(Zeroizing::new)
+    } else {
+        let mut line = Zeroizing::new(String::with_capacity(MAX_PASSWORD));
+        let most = u64::try_from(MAX_PASSWORD)?;
+        stdin().lock().take(most).read_line(&mut line).map(|_read| line)
+    };
+    Password::typed(line.context("cannot read the password")?).with_context(|| {
+        format!(
+            "no password for {}: give --password-file, or type it at a terminal",
+            keystore.display()
+        )
+    })
 }
 
 /// The agent's key.

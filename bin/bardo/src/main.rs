@@ -8,6 +8,7 @@ mod cli;
 mod commands;
 mod demo;
 mod input;
+mod prose;
 
 use answer::{Answer, Failure};
 use clap::Parser;

@@ -87,6 +87,13 @@ pub(crate) fn open_hex(path: &Path) -> Result<PrivateKeySigner, KeyFileError> {
 pub struct Password(Zeroizing<String>);
 
 impl Password {
+    /// What somebody typed, without the end of its line; nothing is no password.
+    #[must_use]
+    pub fn typed(line: Zeroizing<String>) -> Option<Self> {
+        let password = line.trim_end_matches(['\r', '\n']);
+        (!password.is_empty()).then(|| Self(Zeroizing::new(password.to_owned())))
+    }
+
     /// The first line of `path`. A file that others could read is refused, and so is nothing.
     pub fn from_file(path: &Path) -> Result<Self, KeyFileError> {
         private(path)?;

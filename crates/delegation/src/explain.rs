@@ -32,7 +32,7 @@ const SECONDS_OF_DAY: u64 = 86_400;
 ///     signature: Bytes::new(),
 /// };
 /// let words = Explanation::of(&grant, &environment);
-/// assert_eq!(words.clauses[0].sentence, "It can be used 3 times at most.");
+/// assert_eq!(words.clauses[0].sentences, ["It can be used 3 times at most."]);
 /// assert!(words.gaps.contains(&Gap::NoExpiry));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,8 +52,8 @@ pub struct Clause {
     pub enforcer: Address,
     /// What stands there, where that is known.
     pub kind: Option<Kind>,
-    /// In words.
-    pub sentence: String,
+    /// In words: one sentence, or for a charter one for each of its rules.
+    pub sentences: Vec<String>,
 }
 
 /// Something that a careful owner would have said.
@@ -119,10 +119,10 @@ impl Explanation {
         let clauses = delegation.caveats.iter().zip(&read).map(|(caveat, rule)| Clause {
             enforcer: caveat.enforcer,
             kind: environment.kind(caveat.enforcer),
-            sentence: match rule {
+            sentences: match rule {
                 Ok(rule) => rule.explain(),
                 Err(error) => {
-                    format!("Its enforcer refuses it, and so nothing can be done: {error}.")
+                    vec![format!("Its enforcer refuses it, and so nothing can be done: {error}.")]
                 }
             },
         });
@@ -138,7 +138,13 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.parties)?;
         for (index, clause) in (1..).zip(&self.clauses) {
-            writeln!(f, "  {index}. {}", clause.sentence)?;
+            for (at, sentence) in clause.sentences.iter().enumerate() {
+                if at == 0 {
+                    writeln!(f, "  {index}. {sentence}")?;
+                } else {
+                    writeln!(f, "     - {sentence}")?;
+                }
+            }
         }
         for gap in &self.gaps {
             writeln!(f, "  ! {gap}")?;
@@ -212,7 +218,8 @@ impl Rule {
         )
     }
 
-    /// One sentence for whoever signs it. Amounts are integers of the unit that is named; times are UTC.
+    /// For whoever signs it: one sentence, or for a charter one for each of its rules. Amounts are exact and name their
+    /// unit; times are UTC.
     ///
     /// ```
     /// use golem_delegation::{Rule, terms::{MortalityTimeWindow, ValueLte}};
@@ -220,15 +227,16 @@ impl Rule {
     /// let window = Rule::MortalityTimeWindow(MortalityTimeWindow::new(0, 1_800_000_000)?);
     /// assert_eq!(
     ///     window.explain(),
-    ///     "It works from 1970-01-01T00:00:00Z until 2027-01-15T08:00:00Z, both included."
+    ///     ["It works from 1970-01-01T00:00:00Z until 2027-01-15T08:00:00Z, both included."]
     /// );
     /// let value = Rule::ValueLte(ValueLte(U256::ZERO));
-    /// assert_eq!(value.explain(), "A call carries 0 wei of native value at most.");
+    /// assert_eq!(value.explain(), ["A call carries 0 wei of native value at most."]);
     /// # Ok::<(), golem_delegation::TermsError>(())
     /// ```
     #[must_use]
-    pub fn explain(&self) -> String {
-        match self {
+    pub fn explain(&self) -> Vec<String> {
+        vec![match self {
+            Self::GolemCharter(rule) => return charter(rule),
             Self::AllowedCalldata(rule) => {
                 format!("The call's data holds {} from byte {} on.", hex(&rule.value), rule.start)
             }
@@ -379,7 +387,6 @@ impl Rule {
                 mood(rule.bounds),
                 duration(U256::from(rule.staleness))
             ),
-            Self::GolemCharter(rule) => charter(rule),
             Self::GolemPhase(rule) => format!(
                 "It does what the phase of life of Golem {} still allows, at {}; unheard of for {}, only what closes \
                  positions.",
@@ -423,67 +430,69 @@ impl Rule {
                     rule.enforcer
                 )
             }
-        }
+        }]
     }
 }
 
-fn charter(rule: &GolemCharter) -> String {
+/// A charter's rules, each a sentence.
+fn charter(rule: &GolemCharter) -> Vec<String> {
     let redeems = if rule.replicants { "or a child of it" } else { "and nobody else" };
     let mut words = vec![
         format!(
-            "Golem {} acts by the key {} {redeems}, from {} until {}, both included",
+            "Golem {} acts by the key {} {redeems}, from {} until {}, both included.",
             rule.golem_id,
             rule.agent_key,
             date(U256::from(rule.window.start())),
             date(U256::from(rule.window.end()))
         ),
         match classes(rule.classes).as_str() {
-            "" => "it does nothing on chain".to_owned(),
-            listed => format!("it may {listed}, at {}", targets(&rule.listing)),
+            "" => "It does nothing on chain.".to_owned(),
+            listed => format!("It may {listed}, at {}.", targets(&rule.listing)),
         },
         format!(
-            "it spends {} at most in any {}, and at once {}",
+            "It spends {} at most in any {}, and at once {}.",
             dollars(rule.spend_cap),
             period(rule.bucket_minutes),
             share(rule.vault, rule.nav_bps, rule.nav_cap)
         ),
         format!(
-            "swaps and liquidity lose {} at most against the prices of {}",
+            "Swaps and liquidity lose {} at most against the prices of {}.",
             percent(rule.slippage_bps),
             feeds(&rule.listing)
         ),
         format!(
-            "what comes in stays with {}, what goes home goes to {}",
+            "What comes in stays with {}, what goes home goes to {}.",
             rule.account, rule.beneficiary
         ),
         format!(
-            "its key gets {} gwei of gas money at most in a day, and holds {} at most",
-            rule.gas_daily_cap, rule.gas_ceiling
+            "Its key gets {} of gas money at most in a day, and up to a balance of {}.",
+            ether(rule.gas_daily_cap),
+            ether(rule.gas_ceiling)
         ),
         format!(
-            "unheard of for {}, it only closes positions",
+            "Unheard of for {}, it only closes positions.",
             duration(U256::from(rule.staleness))
         ),
-        format!("dying, it turns everything into {}", token(rule.settlement_asset)),
+        format!("Dying, it turns everything into {}.", token(rule.settlement_asset)),
     ];
     if let Some(bps) = rule.max_royalty_bps {
         words.push(format!(
-            "authors of knowledge it sells get {} of the price at most",
+            "Authors of knowledge it sells get {} of the price at most.",
             percent(bps)
         ));
     }
     if let Some(feeling) = rule.mood {
         words.push(format!(
-            "it may {} only while it feels {}",
+            "It may {} only while it feels {}.",
             classes(feeling.classes),
             mood(feeling.bounds)
         ));
     }
     words.push(format!(
-        "it is grant number {} of generation {}, and the highest that was used counts",
+        "It is grant number {} of generation {}, and the highest that was used counts.",
         rule.epoch, rule.generation
     ));
-    format!("{}.", words.join("; "))
+    words
 }
 
 fn holdings(rule: &Holdings) -> String {
@@ -681,6 +690,16 @@ fn dollars(micros: u64) -> String {
     let fraction = format!("{rest:06}");
     let fraction = fraction.trim_end_matches('0');
     format!("${whole}.{fraction:0<2}")
+}
+
+/// Gwei as ether, exactly.
+fn ether(gwei: u64) -> String {
+    let (whole, rest) = (gwei / 1_000_000_000, gwei % 1_000_000_000);
+    if rest == 0 {
+        return format!("{whole} ether");
+    }
+    let fraction = format!("{rest:09}");
+    format!("{whole}.{} ether", fraction.trim_end_matches('0'))
 }
 
 fn percent(bps: u16) -> String {

@@ -21,9 +21,6 @@ use crate::{
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
 use std::{fmt, num::NonZeroU64};
 
-/// Longest bucket that a spend window counts, in minutes.
-const MAX_BUCKET_MINUTES: u16 = 0x3fff;
-
 /// Why there is no such grant.
 ///
 /// ```
@@ -145,12 +142,6 @@ pub enum GrantError {
     Nothing {
         /// Of what.
         what: &'static str,
-    },
-    /// A bucket that no spend window has.
-    #[error("a bucket of {minutes} minutes, of which {MAX_BUCKET_MINUTES} is the most")]
-    Bucket {
-        /// Its length.
-        minutes: u16,
     },
     /// A charter above lets nobody redeem but its own key.
     #[error("the charter of link {link} lets {agent_key} redeem, and no children")]
@@ -1262,15 +1253,6 @@ fn check(delegate: Address, charter: &GolemCharter) -> Result<(), GrantError> {
     if delegate != charter.agent_key && delegate != ANY_DELEGATE && !charter.replicants {
         let why = "the charter lets another one redeem, and no children";
         return Err(GrantError::Key { key: delegate, why });
-    }
-    if charter.spend_cap == 0 {
-        return Err(GrantError::Nothing { what: "spend cap" });
-    }
-    if charter.bucket_minutes == 0 {
-        return Err(GrantError::Nothing { what: "minutes of a bucket" });
-    }
-    if charter.bucket_minutes > MAX_BUCKET_MINUTES {
-        return Err(GrantError::Bucket { minutes: charter.bucket_minutes });
     }
     Ok(())
 }

@@ -59,6 +59,7 @@ pub use transfers::{
 };
 pub use value_lte::ValueLte;
 
+use crate::SpendRefusal;
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{Error as AbiError, SolValue, abi::AbiDecoderConfig};
 
@@ -173,6 +174,9 @@ pub enum TermsError {
         /// How many.
         bps: u16,
     },
+    /// A spend window without a cap, or with buckets of no length that counts.
+    #[error(transparent)]
+    Window(#[from] SpendRefusal),
     /// A stream that begins above its end.
     #[error("a stream begins with {initial} and ends at {most}")]
     StreamStart {

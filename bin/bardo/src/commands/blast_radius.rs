@@ -2,14 +2,13 @@ use crate::{
     answer::{Answer, Failure, OrUse},
     cli::BlastRadiusArgs,
     input,
+    prose::{self, DOLLARS, wrapped},
 };
 use alloy::primitives::U256;
 use golem_chain::environment;
-use golem_delegation::blast_radius::{Asset, BlastRadius, Date, Day, Dollars};
+use golem_delegation::blast_radius::{Asset, BlastRadius, Date, Day};
 use serde_json::{Value, json};
 
-/// Columns of a terminal that nobody has to widen.
-const WIDTH: usize = 80;
 /// Columns of the longest bar.
 const BAR: u8 = 40;
 /// Lines of the chart; longer times are shown by fewer days.
@@ -52,8 +51,12 @@ fn for_people(radius: &BlastRadius) -> String {
     lines.push("By asset, the most of each (they do not add up):".to_owned());
     lines.extend(radius.assets.iter().map(asset));
     lines.push(String::new());
-    lines.push("By day, from now on:".to_owned());
-    lines.extend(chart(&radius.days));
+    if radius.days.iter().any(|day| day.cumulative.is_some()) {
+        lines.push("By the end of each day, all that was taken so far:".to_owned());
+        lines.extend(chart(&radius.days));
+    } else {
+        lines.extend(wrapped("By day nothing can be told: see what is not known above.", ""));
+    }
     lines.push(String::new());
     lines.push("Taken for granted:".to_owned());
     for assumption in &radius.assumptions {
@@ -66,7 +69,7 @@ fn asset(asset: &Asset) -> String {
     let name =
         if asset.token.is_zero() { "the chain's coin".to_owned() } else { asset.token.to_string() };
     let amount = asset.amount.map_or_else(|| "not known".to_owned(), |amount| short(&amount));
-    format!("{name:<42} {:>15} {amount:>20}", dollars(asset.micro_dollars))
+    format!("{name:<42} {:>DOLLARS$} {amount:>20}", dollars(asset.micro_dollars))
 }
 
 /// Base units; of more digits than have room, how many there are.
@@ -76,8 +79,7 @@ fn short(amount: &U256) -> String {
 }
 
 fn dollars(value: Option<U256>) -> String {
-    let said = value.map_or_else(|| "not known".to_owned(), |value| Dollars(value).to_string());
-    if said.len() <= 15 { said } else { "over $9,999,999M".chars().take(15).collect() }
+    value.map_or_else(|| "not known".to_owned(), prose::dollars)
 }
 
 /// A bar for each day, or for as many of them as there are lines; the last is always there.
@@ -90,7 +92,7 @@ fn chart(days: &[Day]) -> Vec<String> {
         .filter(|(at, _)| at % step == 0 || *at == last)
         .map(|(_, day)| {
             let bar = day.cumulative.map_or_else(|| "?".to_owned(), |value| bar(value, most));
-            format!("{} {:>15} {bar}", Date(day.start), dollars(day.cumulative))
+            format!("{} {:>DOLLARS$} {bar}", Date(day.start), dollars(day.cumulative))
         })
         .collect()
 }
@@ -103,24 +105,4 @@ fn bar(value: U256, most: U256) -> String {
     let [.., full] = EIGHTHS;
     let rest = (eighths % 8).checked_sub(1).and_then(|at| EIGHTHS.get(at));
     std::iter::repeat_n(full, eighths / 8).chain(rest.copied()).collect()
-}
-
-/// Lines of at most [`WIDTH`] columns; words are not cut.
-fn wrapped(text: &str, lead: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = lead.to_owned();
-    let mut empty = true;
-    for word in text.split(' ') {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(std::mem::replace(&mut line, " ".repeat(lead.len())));
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    lines.push(line);
-    lines
 }

@@ -18,6 +18,8 @@ pub(crate) fn encode(args: &CaveatEncodeArgs) -> Result<Answer, Failure> {
     };
     let rule = match parse(kind, &input::inline(&args.params).or_use()?) {
         Ok(rule) => rule,
+        // Words that are no JSON say nothing that a contract could refuse.
+        Err(error) if !error.is_data() => return Err(Failure::Use(error.into())),
         Err(error) => return Ok(refusal(&error)),
     };
     Ok(match rule.encode() {

@@ -1,6 +1,7 @@
 use crate::{
     answer::{Answer, Failure},
     input,
+    prose::paragraphs,
 };
 use golem_chain::environment;
 use golem_delegation::{Delegation, Environment, Explanation, Kind};
@@ -31,7 +32,7 @@ fn say(delegation: &Delegation, environment: &Environment) -> (Value, String) {
                 "enforcer": clause.enforcer,
                 "kind": clause.kind.map_or("opaque", Kind::name),
                 "params": rule.and_then(|rule| rule.get("params").cloned()),
-                "sentence": clause.sentence,
+                "sentences": clause.sentences,
             })
         })
         .collect();
@@ -43,5 +44,5 @@ fn say(delegation: &Delegation, environment: &Environment) -> (Value, String) {
         "caveats": clauses,
         "missing": words.gaps.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
-    (row, format!("{hash}\n{words}"))
+    (row, format!("{hash}\n{}\n", paragraphs(&words.to_string())))
 }

@@ -2,6 +2,7 @@ use crate::{
     answer::{Answer, Failure},
     cli::{GrantArgs, PermissionExplainArgs, PermissionHealthArgs},
     input,
+    prose::{length, paragraphs},
 };
 use anyhow::anyhow;
 use golem_chain::{environment, printable};
@@ -13,10 +14,7 @@ use golem_delegation::{
     },
 };
 use serde_json::{Map, Value, json};
-use std::{
-    error::Error,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::error::Error;
 
 /// `bardo permission explain`
 pub(crate) fn explain(args: &PermissionExplainArgs) -> Result<Answer, Failure> {
@@ -34,7 +32,7 @@ pub(crate) fn explain(args: &PermissionExplainArgs) -> Result<Answer, Failure> {
         Message::Requests(requests) => {
             let each = requests.iter().map(|request| {
                 let sentences = explain_request(request, &tokens);
-                (described(request, &sentences), sentences.join("\n"))
+                (described(request, &sentences), paragraphs(&sentences.join("\n")))
             });
             let (json, text): (Vec<Value>, Vec<String>) = each.unzip();
             Ok(Answer::yes(
@@ -60,7 +58,9 @@ pub(crate) fn explain(args: &PermissionExplainArgs) -> Result<Answer, Failure> {
                         whole = false;
                         let reason = reasons(&error);
                         json.push(json!({ "granted": false, "reason": reason }));
-                        text.push(format!("This answer grants nothing we would rely on: {reason}"));
+                        let words =
+                            format!("This answer grants nothing we would rely on: {reason}");
+                        text.push(paragraphs(&words));
                     }
                 }
             }
@@ -88,10 +88,7 @@ pub(crate) fn health(args: &PermissionHealthArgs) -> Result<Answer, Failure> {
             return Ok(Answer::no(json!({ "granted": false, "reason": reason }), reason));
         }
     };
-    let now = match args.now {
-        Some(now) => now,
-        None => clock()?,
-    };
+    let now = args.now.map_or_else(input::now, Ok)?;
     let usage = Usage { spent: args.spent, now, disabled: args.disabled };
     let health = granted.health(usage);
     let text = in_words(&health, granted.permission().asset(), &tokens(&args.grant));
@@ -113,11 +110,6 @@ pub(crate) fn health(args: &PermissionHealthArgs) -> Result<Answer, Failure> {
     Ok(if cause.is_none() { Answer::yes(json, text) } else { Answer::no(json, text) })
 }
 
-#[expect(clippy::disallowed_methods, reason = "a person asks how it is doing now")]
-fn clock() -> Result<u64, Failure> {
-    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())
-}
-
 fn in_words(health: &Health, asset: Option<Asset>, tokens: &Tokens) -> String {
     let mut lines = vec![match health.condition {
         Condition::Healthy => "healthy".to_owned(),
@@ -128,6 +120,9 @@ fn in_words(health: &Health, asset: Option<Asset>, tokens: &Tokens) -> String {
         Condition::Revoked(Cause::Exhausted) => "revoked: all of it was spent".to_owned(),
         other => other.name().to_owned(),
     }];
+    if matches!(health.condition, Condition::Revoked(_)) {
+        return lines.join("\n");
+    }
     if let (Some(asset), Some(cap), Some(left)) = (asset, health.cap, health.left) {
         lines.push(format!(
             "left: {} of {}",
@@ -140,10 +135,10 @@ fn in_words(health: &Health, asset: Option<Asset>, tokens: &Tokens) -> String {
     }
     lines.push(health.seconds_left.map_or_else(
         || "it has no end".to_owned(),
-        |seconds| format!("{} days and {} seconds left", seconds / 86_400, seconds % 86_400),
+        |seconds| format!("it ends in {}", length(seconds)),
     ));
     if health.starts_in > 0 {
-        lines.push(format!("it starts in {} seconds", health.starts_in));
+        lines.push(format!("it starts in {}", length(health.starts_in)));
     }
     lines.join("\n")
 }
@@ -197,7 +192,7 @@ fn explained(granted: &Granted, asked: Option<&Request>, tokens: &Tokens) -> (Va
             }
         }
     }
-    (value, sentences.join("\n"))
+    (value, paragraphs(&sentences.join("\n")))
 }
 
 /// A permission for programs: amounts are decimal text.

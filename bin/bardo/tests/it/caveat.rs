@@ -68,9 +68,6 @@ fn what_the_contract_would_refuse_exits_1_and_says_why() -> Result<()> {
     for (kind, params, said) in [
         ("limitedCalls", r#"{"limit":9007199254740992}"#, "limit: 9007199254740992"),
         ("limitedCalls", r#"{"limit":"-1"}"#, "limit: "),
-        ("limitedCalls", r#"{"limit":"1"} 2"#, "trailing"),
-        ("limitedCalls", r#"{"limit":"1""#, "EOF"),
-        ("limitedCalls", "not json", "expected"),
         ("limitedCalls", "{}", "missing field `limit`"),
         ("allowedTargets", r#"{"targets":[]}"#, "terms have 0 bytes"),
         ("allowedTargets", r#"{"targets":["0x01"]}"#, "targets: entry 0: 1 bytes"),
@@ -82,6 +79,13 @@ fn what_the_contract_would_refuse_exits_1_and_says_why() -> Result<()> {
         assert_eq!((ran.code, json.code), (1, 1), "{params}: {ran:?}");
         assert!(ran.stdout.contains(said), "{params}: {ran:?}");
         assert_eq!(json.json()?["reason"], ran.stdout.trim(), "{params}");
+    }
+    for (params, said) in
+        [(r#"{"limit":"1"} 2"#, "trailing"), (r#"{"limit":"1""#, "EOF"), ("not json", "expected")]
+    {
+        let ran = bardo(["caveat", "encode", "--kind", "limitedCalls", "--params", params])?;
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{params}: no JSON is wrong use");
+        assert!(ran.stderr.contains(said), "{params}: {ran:?}");
     }
     for (enforcer, terms) in [
         (enforcers::TIMESTAMP, "0x00".to_owned()),

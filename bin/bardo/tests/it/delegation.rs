@@ -85,6 +85,51 @@ fn what_is_signed_verifies_and_what_is_changed_does_not() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn whoever_signs_what_cannot_be_meant_is_told() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let key = text(&key_file(folder.path(), 0o600)?);
+    let sign = ["delegation", "sign", "-", "--chain-id", "8453", "--key-file", &key];
+    let mut malformed = unsigned();
+    malformed["caveats"][0]["enforcer"] = json!(enforcers::LIMITED_CALLS);
+    let mut account = unsigned();
+    account["delegator"] = json!(format!("0x{}", "0a".repeat(20)));
+
+    let quiet = bardo_with(&unsigned().to_string(), sign)?;
+    let malformed = bardo_with(&malformed.to_string(), sign)?;
+    let account = bardo_with(&account.to_string(), sign)?;
+
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
+    assert_eq!((malformed.code, account.code), (0, 0));
+    let said = "caveat 1 (limitedCalls): terms have 1 bytes, the contract accepts 32";
+    assert!(malformed.stderr.contains(said), "{}", malformed.stderr);
+    assert!(account.stderr.contains("is not the delegator"), "{}", account.stderr);
+    Ok(())
+}
+
+#[test]
+fn a_keystores_password_comes_from_a_file_or_from_the_input() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| text(&folder.path().join(name));
+    let (store, password, grant) = (path("key.json"), path("pw"), path("grant.json"));
+    private(Path::new(&password), "correct horse\n")?;
+    fs::write(&grant, unsigned().to_string())?;
+    let made = bardo(["session", "new", "--keystore", &store, "--password-file", &password])?;
+    assert_eq!(made.code, 0, "{made:?}");
+    let sign = ["delegation", "sign", &grant, "--chain-id", "1", "--keystore", &store];
+
+    let by_file = bardo(sign.iter().chain(&["--password-file", password.as_str()]))?;
+    let by_input = bardo_with("correct horse\n", sign)?;
+    let wrong = bardo_with("wrong horse\n", sign)?;
+    let none = bardo(sign)?;
+
+    assert_eq!((by_file.code, by_input.code), (0, 0), "{by_input:?}");
+    assert_eq!(by_file.stdout, by_input.stdout);
+    assert_eq!((wrong.code, none.code), (2, 2));
+    assert!(none.stderr.contains("--password-file"), "{}", none.stderr);
+    Ok(())
+}
+
 /// ATK-11.
 #[test]
 fn a_grant_without_bounds_is_signed_only_in_so_many_words() -> Result<()> {

@@ -124,8 +124,10 @@ fn a_grant_is_explained_with_what_it_leaves_open() -> Result<()> {
     ] {
         assert!(said.stdout.contains(part), "no {part:?} in {}", said.stdout);
     }
+    assert!(said.stdout.lines().all(|line| line.chars().count() <= 80), "{}", said.stdout);
     let caveats = &answer[0]["caveats"];
     assert_eq!(caveats[0]["kind"], "limitedCalls");
+    assert_eq!(caveats[0]["sentences"], json!(["It can be used 3 times at most."]));
     assert_eq!(caveats[0]["params"]["limit"], "3");
     assert_eq!(caveats[1]["kind"], "opaque");
     assert_eq!(answer[0]["missing"].as_array().map(Vec::len), Some(4));

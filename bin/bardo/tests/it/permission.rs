@@ -70,7 +70,8 @@ fn an_answer_that_says_other_than_its_caveats_is_a_refusal() -> Result<()> {
     let ran = bardo_with(&lie.to_string(), ["permission", "explain", "-"])?;
 
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("the answer says 10000001, the signed caveats say 10000000"));
+    let said = ran.stdout.replace('\n', " ");
+    assert!(said.contains("the answer says 10000001, the signed caveats say 10000000"), "{said}");
     let json = bardo_with(&lie.to_string(), ["permission", "explain", "-", "--json"])?;
     assert_eq!((json.code, &json.json()?["permissions"][0]["granted"]), (1, &json!(false)));
     let honest = file["today"][0]["answer"].to_string();
@@ -109,12 +110,18 @@ fn health_follows_what_is_left_of_cap_and_time() -> Result<()> {
     let revoked = health(&["0", "--now", "1800000000", "--disabled"])?;
     assert_eq!(revoked.code, 1);
     assert_eq!(revoked.json()?["cause"], "revokedByOwner");
-    assert_eq!(health(&["0", "--now", "1802592000"])?.json()?["cause"], "expired");
+    let expired = health(&["0", "--now", "1802592000"])?.json()?;
+    assert_eq!((&expired["cause"], &expired["left"]), (&json!("expired"), &json!("0")));
+    assert!(expired["periodEnds"].is_null(), "what is dead is never whole again: {expired}");
+    let dead = ["permission", "health", "-", "--spent", "0", "--now", "1800000000", "--disabled"];
+    assert_eq!(bardo_with(&answer, dead)?.stdout, "revoked: the owner took it back\n");
+    assert_eq!(health(&["0", "--now", "253402300800"])?.code, 2, "after the last date there is");
     let words =
         ["permission", "health", "-", "--spent", "1", "--now", "1800000000", "--token", USDC];
     let said = bardo_with(&answer, words)?.stdout;
     assert!(said.contains("left: 9.999999 USDC of 10 USDC"), "{said}");
     assert!(said.contains("whole again at 2027-01-16T08:00:00Z"), "{said}");
+    assert!(said.ends_with("it ends in 30 days\n"), "{said}");
     // Without --now it is now, whenever that is.
     assert!(health(&["0"])?.json()?["now"].as_u64().is_some_and(|now| now > 1_700_000_000));
     Ok(())

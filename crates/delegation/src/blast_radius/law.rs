@@ -229,8 +229,8 @@ impl Law {
         if let Some(current) = facts.generation.filter(|current| generation < *current) {
             self.end(Ended::GenerationRevoked { generation, current });
         }
-        let terms = SpendTerms::new(charter.spend_cap, charter.bucket_minutes, epoch);
-        let volume = terms.and_then(|terms| self.schedule(facts.spend_window, &terms));
+        let volume = charter.spend_window();
+        let volume = volume.and_then(|terms| self.schedule(facts.spend_window, &terms));
         let Some(volume) = self.or_end(volume) else { return };
         let gas = match SpendTerms::new(charter.gas_daily_cap, SpendTerms::DAY, epoch) {
             Ok(terms) if charter.tops_up() => {

@@ -98,7 +98,7 @@ impl fmt::Display for Assumption {
             }
             Self::NoIncome => f.write_str("Nothing more is paid into the account or to the key."),
             Self::NothingElseHeld => {
-                f.write_str("What is not among the facts is not held.")
+                f.write_str("Tokens that neither the grant nor the facts mention are not held.")
             }
             Self::OtherGrantsNotCounted => {
                 f.write_str("Other grants of the same account are not counted.")
@@ -236,12 +236,18 @@ impl fmt::Display for BlastRadius {
         if self.everything {
             f.write_str("take everything that this grant can reach")?;
             self.when(f)?;
+            f.write_str(": nothing bounds it.")?;
             let known = self.causes.known();
-            return write!(f, ": nothing bounds it. Known of it are {}.", Dollars(known));
+            return if known.is_zero() {
+                Ok(())
+            } else {
+                write!(f, " Known of it are {}.", Dollars(known))
+            };
         }
-        match self.total() {
-            Some(total) => write!(f, "cost you at most {}", Dollars(total))?,
-            None => write!(f, "cost you {} and what cannot be told", Dollars(self.causes.known()))?,
+        match (self.total(), self.causes.known()) {
+            (Some(total), _) => write!(f, "cost you at most {}", Dollars(total))?,
+            (None, known) if known.is_zero() => f.write_str("cost you what cannot be told")?,
+            (None, known) => write!(f, "cost you {} and what cannot be told", Dollars(known))?,
         }
         self.when(f)?;
         let parts = self.parts();

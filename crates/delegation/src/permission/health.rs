@@ -111,9 +111,9 @@ pub struct Health {
     pub condition: Condition,
     /// The cap that is compared with; none where no money is moved.
     pub cap: Option<U256>,
-    /// What is left of it; none where no money is moved.
+    /// What can still be taken of it, which is nothing once it is revoked; none where no money is moved.
     pub left: Option<U256>,
-    /// Seconds until it expires; none where it never does.
+    /// Seconds until it ends, 0 once it has; none where it never does.
     pub seconds_left: Option<u64>,
     /// Seconds until it can first be redeemed; 0 from then on.
     pub starts_in: u64,
@@ -158,13 +158,14 @@ impl Health {
         } else {
             judge(budget.as_ref(), seconds_left)
         };
+        let alive = !matches!(condition, Condition::Revoked(_));
         Self {
             condition,
             cap: budget.as_ref().map(|budget| budget.cap),
-            left: budget.as_ref().map(|budget| budget.left),
-            seconds_left,
+            left: budget.as_ref().map(|budget| if alive { budget.left } else { U256::ZERO }),
+            seconds_left: if alive { seconds_left } else { Some(0) },
             starts_in: permission.start().map_or(0, |start| start.saturating_sub(now)),
-            period_ends: period_ends(permission, now),
+            period_ends: period_ends(permission, now).filter(|_| alive),
         }
     }
 }

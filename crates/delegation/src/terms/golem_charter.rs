@@ -1,6 +1,7 @@
 use super::{
     Listing, MoodBounds, MortalityTimeWindow, Reader, TermsError, check_bps, check_moment,
 };
+use crate::{SpendRefusal, SpendTerms};
 use alloy_primitives::{Address, B256};
 
 /// What a call does; `Class` of `Actions.sol`.
@@ -233,10 +234,16 @@ impl GolemCharter {
     const ROYALTY: u16 = 2;
     const EMOTION: u16 = 4;
 
+    /// What it lets the Golem spend; the hook refuses everything where this is refused.
+    pub const fn spend_window(&self) -> Result<SpendTerms, SpendRefusal> {
+        SpendTerms::new(self.spend_cap, self.bucket_minutes, self.epoch)
+    }
+
     /// The terms; refused where the contract would refuse them.
     pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
         check_bps(self.slippage_bps)?;
         check_bps(self.nav_bps)?;
+        self.spend_window()?;
         let mut out = Vec::with_capacity(Self::HEADER);
         out.extend(self.golem_id);
         out.extend(self.owner);
@@ -334,6 +341,7 @@ impl GolemCharter {
             listing: Listing::read(&mut reader)?,
         };
         reader.end()?;
+        charter.spend_window()?;
         Ok(charter)
     }
 

@@ -1,6 +1,7 @@
 //! The charter's rules as caveats of their own.
 
 use super::{Listing, Reader, TermsError, check_bps};
+use crate::{SpendRefusal, SpendTerms};
 use alloy_primitives::{Address, B256};
 
 /// `GolemPhaseEnforcer`: what the Golem's phase of life still allows.
@@ -79,7 +80,7 @@ pub struct MaxSlippage {
 /// Terms: `golemId 32 ‖ epoch u16 ‖ cap u64 ‖ bucketMinutes u16`, then a [`Listing`].
 ///
 /// ```
-/// use golem_delegation::terms::{DailySpendLimit, Listing};
+/// use golem_delegation::{SpendRefusal, terms::{DailySpendLimit, Listing}};
 /// # use alloy_primitives::B256;
 /// // Twenty-five dollars in any day, which is twelve buckets of two hours.
 /// let rule = DailySpendLimit {
@@ -90,6 +91,9 @@ pub struct MaxSlippage {
 ///     listing: Listing::default(),
 /// };
 /// assert_eq!(DailySpendLimit::decode(&rule.encode()?)?, rule);
+///
+/// let nothing = DailySpendLimit { cap: 0, ..rule };
+/// assert_eq!(nothing.encode(), Err(SpendRefusal::ZeroCap.into()));
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -199,8 +203,14 @@ impl MaxSlippage {
 }
 
 impl DailySpendLimit {
+    /// What it lets the Golem spend; the hook refuses everything where this is refused.
+    pub const fn window(&self) -> Result<SpendTerms, SpendRefusal> {
+        SpendTerms::new(self.cap, self.bucket_minutes, self.epoch)
+    }
+
     /// The terms.
     pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
+        self.window()?;
         let mut out = self.golem_id.to_vec();
         out.extend(self.epoch.to_be_bytes());
         out.extend(self.cap.to_be_bytes());
@@ -220,6 +230,7 @@ impl DailySpendLimit {
             listing: Listing::read(&mut reader)?,
         };
         reader.end()?;
+        rule.window()?;
         Ok(rule)
     }
 }

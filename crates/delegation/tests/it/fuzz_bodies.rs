@@ -91,6 +91,7 @@ fn charter_is_whole(bytes: &[u8]) -> bool {
     listing_is_whole(listing)
         && slippage <= 10_000
         && nav <= 10_000
+        && window_is_one(header, 84, 58)
         && start <= end
         && flags <= 7
         && known(number(156, 4))
@@ -125,7 +126,7 @@ fn every_kind(bytes: &[u8]) {
         let text = serde_json::to_string(&rule).unwrap();
         assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule, "{text}");
         let words = rule.explain();
-        assert!(words.ends_with('.') && words.len() < 4_096, "{words}");
+        assert!(words.iter().all(|one| one.ends_with('.') && one.len() < 4_096), "{words:?}");
     }
 }
 
@@ -148,7 +149,7 @@ pub(crate) fn terms(bytes: &[u8]) {
         bytes.get(at..at + 2).is_some_and(|two| u16::from_be_bytes([two[0], two[1]]) <= 10_000)
     };
     both_ways_fallible!(GolemPhase, bytes, behind(56));
-    both_ways_fallible!(DailySpendLimit, bytes, behind(44));
+    both_ways_fallible!(DailySpendLimit, bytes, window_is_one(bytes, 34, 42) && behind(44));
     both_ways_fallible!(MaxSlippage, bytes, bounded(0) && behind(2));
     both_ways_fallible!(VaultNav, bytes, bounded(52) && behind(62));
     let _ = both_ways!(DreamMode, bytes, length == 52);
@@ -175,6 +176,13 @@ pub(crate) fn terms(bytes: &[u8]) {
         assert!(start.checked_sub(1).is_none_or(|before| !window.allows(before)));
         assert!(end.checked_add(1).is_none_or(|after| !window.allows(after)));
     }
+}
+
+/// What a spend window takes: a cap, and buckets of a length that it has room for.
+fn window_is_one(bytes: &[u8], cap: usize, minutes: usize) -> bool {
+    let some = bytes.get(cap..cap + 8).is_some_and(|cap| cap.iter().any(|byte| *byte != 0));
+    let length = bytes.get(minutes..minutes + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
+    some && length.is_some_and(|length| (1..=0x3fff).contains(&length))
 }
 
 /// Where a word of 32 bytes is zero; not where there is none.

@@ -7,7 +7,7 @@ use crate::{
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
 use golem_delegation::{
     ANY_DELEGATE, Caveat, Delegation, DelegationTree, Environment, Kind, MAX_LINKS,
-    PermissionContext, ROOT_AUTHORITY, Rule, TermsError, attenuates,
+    PermissionContext, ROOT_AUTHORITY, Rule, SpendRefusal, TermsError, attenuates,
     bundles::{Bundle, BundleError, Law, Spend},
     grant::{Council, Grant, GrantError, Parent, Phase, Replicant},
     terms::{
@@ -240,12 +240,23 @@ fn what_the_charters_contract_refuses_always_is_no_grant() {
         Grant::read(&lawful(change), &environment).map(|_| ()).unwrap_err()
     };
 
-    assert_eq!(verdict(|law| law.spend_cap = 0), GrantError::Nothing { what: "spend cap" });
-    assert_eq!(
-        verdict(|law| law.bucket_minutes = 0),
-        GrantError::Nothing { what: "minutes of a bucket" }
-    );
-    assert_eq!(verdict(|law| law.bucket_minutes = 0x4000), GrantError::Bucket { minutes: 0x4000 });
+    let bent = |at: usize, bytes: &[u8]| {
+        let mut grant = lawful(|_| {});
+        let caveat = &mut grant.caveats[0];
+        let mut terms = caveat.terms.to_vec();
+        terms[at..at + bytes.len()].copy_from_slice(bytes);
+        caveat.terms = terms.into();
+        Grant::read(&grant, &environment).map(|_| ()).unwrap_err()
+    };
+    let length = |bucket_minutes| SpendRefusal::BucketLength { bucket_minutes, longest: 0x3fff };
+    let (minutes, cap) = (58, 84);
+    for (at, bytes, refusal) in [
+        (cap, &[0; 8][..], SpendRefusal::ZeroCap),
+        (minutes, &[0, 0], length(0)),
+        (minutes, &[0x40, 0], length(0x4000)),
+    ] {
+        assert_eq!(bent(at, bytes), TermsError::from(refusal).into());
+    }
     assert_eq!(verdict(|law| law.account = CHILD), GrantError::Other { what: "account" });
     assert!(Grant::read(&lawful(|law| law.bucket_minutes = 0x3fff), &environment).is_ok());
     let child = Delegation { authority: B256::ZERO, ..lawful(|_| {}) };

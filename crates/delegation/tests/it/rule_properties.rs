@@ -3,7 +3,7 @@
 use crate::fuzz_bodies;
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
 use golem_delegation::{
-    Caveat, Kind, Rule, attenuates,
+    Caveat, Kind, Rule, SpendTerms, attenuates,
     terms::{
         AllowedCalldata, AllowedMethods, AllowedTargets, ApprovalRevocation, ArgsEqualityCheck,
         BlockNumber, Cadence, ChangeType, CharterMood, Class, Classes, DailySpendLimit, Deployed,
@@ -138,7 +138,8 @@ fn charter() -> impl Strategy<Value = GolemCharter> {
     let moments = [0_u64..1 << 40, 0_u64..1 << 40];
     let gas = [0_u64..1 << 48, 0_u64..1 << 48];
     let mood = (mood(), classes(1)).prop_map(|(bounds, classes)| CharterMood { bounds, classes });
-    let small = any::<(u16, u32, u64, u16, u64, u32)>();
+    let spend = (1..=u64::MAX, 1..=SpendTerms::MAX_BUCKET_MINUTES);
+    let small = (any::<(u16, u32)>(), spend, any::<(u64, u32)>());
     let sections = (option::of(bps()), option::of(mood));
     let rest = (any::<bool>(), classes(0), [bps(), bps()], sections, listing());
     (word(), parties, places, moments, gas, small, rest).prop_map(
@@ -147,7 +148,7 @@ fn charter() -> impl Strategy<Value = GolemCharter> {
             let [registry, vault, settlement_asset] = places;
             let [one, other] = moments;
             let [gas_ceiling, gas_daily_cap] = gas;
-            let (epoch, generation, spend_cap, bucket_minutes, nav_cap, staleness) = small;
+            let ((epoch, generation), (spend_cap, bucket_minutes), (nav_cap, staleness)) = small;
             let (replicants, classes, [slippage_bps, nav_bps], (max_royalty_bps, mood), listing) =
                 rest;
             GolemCharter {
@@ -371,17 +372,19 @@ fn rule(kind: Kind) -> BoxedStrategy<Rule> {
                 Rule::Cadence(Cadence { golem_id, period, count })
             })
             .boxed(),
-        Kind::DailySpendLimit => (word(), any::<(u16, u64, u16)>(), listing)
-            .prop_map(|(golem_id, (epoch, cap, bucket_minutes), listing)| {
-                Rule::DailySpendLimit(DailySpendLimit {
-                    golem_id,
-                    epoch,
-                    cap,
-                    bucket_minutes,
-                    listing,
+        Kind::DailySpendLimit => {
+            (word(), (any::<u16>(), 1..=u64::MAX, 1..=SpendTerms::MAX_BUCKET_MINUTES), listing)
+                .prop_map(|(golem_id, (epoch, cap, bucket_minutes), listing)| {
+                    Rule::DailySpendLimit(DailySpendLimit {
+                        golem_id,
+                        epoch,
+                        cap,
+                        bucket_minutes,
+                        listing,
+                    })
                 })
-            })
-            .boxed(),
+                .boxed()
+        }
         Kind::DreamMode => (word(), address())
             .prop_map(|(golem_id, registry)| Rule::DreamMode(DreamMode { golem_id, registry }))
             .boxed(),
