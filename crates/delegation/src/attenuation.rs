@@ -6,7 +6,10 @@ mod schedules;
 
 use crate::{Caveat, Environment, Kind, Rule, TermsError};
 use alloy_primitives::{Address, keccak256};
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+};
 
 /// A bound of a child that is looser than its parent's, or that cannot be compared with it.
 ///
@@ -67,18 +70,15 @@ impl fmt::Display for Looser {
 /// assert!(attenuates(&child, &parent).is_err());
 /// ```
 pub fn attenuates(parent: &[Rule], child: &[Rule]) -> Result<(), Vec<Looser>> {
-    let (parent, child) = (by_judge(parent), by_judge(child));
-    let same_judge = |one: &Stated<'_>, other: &Stated<'_>| one.0 == other.0;
-    let judge_of = |rules: &[Stated<'_>]| rules.first().map(|(judge, _)| *judge);
     let mut looser = Vec::new();
-    let mut stated = child.chunk_by(same_judge).peekable();
-    for bounds in parent.chunk_by(same_judge) {
-        let judge = judge_of(bounds);
-        while stated.next_if(|rules| judge_of(rules) < judge).is_some() {}
-        if let Some(rules) = stated.next_if(|rules| judge_of(rules) == judge) {
-            compare(bounds, rules, &mut looser);
+    let (bounds, stated) = (ByKind::of(parent), ByKind::of(child));
+    for kind in Kind::ALL {
+        match (bounds.of_kind(*kind), stated.of_kind(*kind)) {
+            ([], _) | (_, []) => {}
+            (bounds, stated) => compare(bounds, stated, &mut looser),
         }
     }
+    compare_unknown(parent, child, &mut looser);
     if looser.is_empty() { Ok(()) } else { Err(looser) }
 }
 
@@ -100,54 +100,110 @@ impl Environment {
     }
 }
 
-/// A kind is a judge of its own, and so is every enforcer that nobody here knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Judge {
-    Known(Kind),
-    Unknown(Address),
+/// Rules of a known kind: those of one kind next to each other, in the order in which they were stated. Counted into
+/// place and not compared, so that the work stays linear.
+struct ByKind<'a> {
+    rules: Vec<&'a Rule>,
+    ends: [usize; KINDS],
 }
 
-type Stated<'a> = (Judge, &'a Rule);
+const KINDS: usize = Kind::ALL.len();
 
-/// Those of one judge next to each other, in the order in which they were stated.
-fn by_judge(rules: &[Rule]) -> Vec<Stated<'_>> {
-    let judge = |rule: &Rule| match rule {
-        Rule::Opaque(opaque) => Some(Judge::Unknown(opaque.enforcer)),
-        known => known.kind().map(Judge::Known),
+impl<'a> ByKind<'a> {
+    fn of(rules: &'a [Rule]) -> Self {
+        let known = || rules.iter().filter_map(|rule| Some((rule.kind()? as usize, rule)));
+        let mut ends = [0; KINDS];
+        for (kind, _) in known() {
+            if let Some(count) = ends.get_mut(kind) {
+                *count += 1;
+            }
+        }
+        let mut sum = 0;
+        // Where a kind begins; each rule then moves it on by one, and so it becomes where the kind ends.
+        for count in &mut ends {
+            (*count, sum) = (sum, sum + *count);
+        }
+        let Some(any) = rules.first() else { return Self { rules: Vec::new(), ends } };
+        let mut placed = vec![any; sum];
+        for (kind, rule) in known() {
+            if let Some(next) = ends.get_mut(kind)
+                && let Some(place) = placed.get_mut(*next)
+            {
+                *place = rule;
+                *next += 1;
+            }
+        }
+        Self { rules: placed, ends }
+    }
+
+    fn of_kind(&self, kind: Kind) -> &[&'a Rule] {
+        let kind = kind as usize;
+        let end = self.ends.get(kind).copied().unwrap_or_default();
+        let start = kind.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        self.rules.get(start.unwrap_or_default()..end).unwrap_or_default()
+    }
+}
+
+/// Enforcers that nobody here knows, each by itself, in the parent's order.
+fn compare_unknown(parent: &[Rule], child: &[Rule], out: &mut Vec<Looser>) {
+    let unknown = |rule: &Rule| match rule {
+        Rule::Opaque(opaque) => Some(opaque.enforcer),
+        _ => None,
     };
-    let mut sorted: Vec<_> = rules.iter().filter_map(|rule| Some((judge(rule)?, rule))).collect();
-    sorted.sort_by_key(|(judge, _)| *judge);
-    sorted
+    let mut stated: HashMap<Address, Vec<&Rule>> = HashMap::new();
+    for rule in child {
+        if let Some(enforcer) = unknown(rule) {
+            stated.entry(enforcer).or_default().push(rule);
+        }
+    }
+    if stated.is_empty() {
+        return;
+    }
+    let mut order = Vec::new();
+    let mut bounds: HashMap<Address, Vec<&Rule>> = HashMap::new();
+    for rule in parent {
+        if let Some(enforcer) = unknown(rule) {
+            let of_it = bounds.entry(enforcer).or_default();
+            if of_it.is_empty() {
+                order.push(enforcer);
+            }
+            of_it.push(rule);
+        }
+    }
+    for enforcer in order {
+        if let (Some(bounds), Some(stated)) = (bounds.get(&enforcer), stated.get(&enforcer)) {
+            compare(bounds, stated, out);
+        }
+    }
 }
 
-/// All bounds of one judge.
-fn compare(parent: &[Stated<'_>], child: &[Stated<'_>], out: &mut Vec<Looser>) {
-    let kind = parent.first().and_then(|(_, rule)| rule.kind());
+/// All bounds of one kind, or of one unknown enforcer.
+fn compare(parent: &[&Rule], child: &[&Rule], out: &mut Vec<Looser>) {
+    let kind = parent.first().and_then(|rule| rule.kind());
     let looser =
         |bound: Bound| Looser { kind, bound: bound.name, parent: bound.parent, child: bound.child };
-    if let ([(_, parent)], [(_, child)]) = (parent, child) {
+    if let ([parent], [child]) = (parent, child) {
         out.extend(within(child, parent).err().map(looser));
         return;
     }
     let most = MOST_OF_ONE_KIND;
     if parent.len() > most || child.len() > most {
-        let count = |rules: &[Stated<'_>]| format!("{} caveats of one kind", rules.len());
+        let count = |rules: &[&Rule]| format!("{} caveats of one kind", rules.len());
         out.push(looser(Bound::new("list", count(parent), count(child))));
         return;
     }
     // Caveats of one kind on one link share their counters, and the first of them may set the bound of all: only
     // the same list is known to say the same.
     if kind.is_none_or(counts) {
-        if !parent.iter().map(|(_, rule)| rule).eq(child.iter().map(|(_, rule)| rule)) {
-            let count =
-                |rules: &[Stated<'_>]| format!("{} caveats that share a count", rules.len());
+        if parent != child {
+            let count = |rules: &[&Rule]| format!("{} caveats that share a count", rules.len());
             out.push(looser(Bound::new("list", count(parent), count(child))));
         }
         return;
     }
-    for (_, parent) in parent {
+    for parent in parent {
         let mut first = None;
-        if child.iter().any(|(_, child)| match within(child, parent) {
+        if child.iter().any(|child| match within(child, parent) {
             Ok(()) => true,
             Err(bound) => {
                 first.get_or_insert(bound);
