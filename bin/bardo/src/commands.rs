@@ -64,7 +64,7 @@ pub(crate) fn completions(shell: Shell) -> Result<Answer, Failure> {
 /// `bardo delegation hash`
 pub(crate) fn hash(file: &Path) -> Result<Answer, Failure> {
     let hashes: Vec<String> =
-        input::delegations(file)?.iter().map(|d| d.hash().to_string()).collect();
+        input::whole_delegations(file)?.iter().map(|d| d.hash().to_string()).collect();
     let text = hashes.join("\n");
     Ok(Answer::yes(json!(hashes), text))
 }

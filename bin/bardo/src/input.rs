@@ -13,10 +13,12 @@ use golem_delegation::{
     blast_radius::Observed,
     permission::{self, Request},
 };
+use serde_json::Value;
 use std::{
     fs::File,
     io::{BufRead, IsTerminal, Read, stdin},
     path::Path,
+    slice,
     time::{SystemTime, UNIX_EPOCH},
 };
 use zeroize::Zeroizing;
@@ -70,6 +72,33 @@ pub(crate) fn delegations(path: &Path) -> Result<Vec<Delegation>, Failure> {
     parse_delegations(&text(path).or_use()?)
         .with_context(|| format!("{} is not a delegation as JSON", path.display()))
         .or_use()
+}
+
+/// The same with nothing left out: not even what an unsigned one could do without.
+pub(crate) fn whole_delegations(path: &Path) -> Result<Vec<Delegation>, Failure> {
+    let text = text(path).or_use()?;
+    let found = parse_delegations(&text)
+        .with_context(|| format!("{} is not a delegation as JSON", path.display()))
+        .or_use()?;
+    let values: Vec<Value> =
+        serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<_, _>>().or_use()?;
+    let each = values
+        .iter()
+        .flat_map(|value| value.as_array().map_or(slice::from_ref(value), |list| list));
+    for (number, one) in (1..).zip(each) {
+        let caveats = one["caveats"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if one.get("signature").is_none() {
+            return Err(Failure::Use(anyhow!(
+                "delegation {number} has no signature; \"0x\" is none yet"
+            )));
+        }
+        if caveats.iter().any(|caveat| caveat.get("args").is_none()) {
+            return Err(Failure::Use(anyhow!(
+                "a caveat of delegation {number} has no args; \"0x\" are none"
+            )));
+        }
+    }
+    Ok(found)
 }
 
 fn parse_delegations(text: &str) -> anyhow::Result<Vec<Delegation>> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.30;
 
-import {GolemWord} from "../registry/GolemWord.sol";
+import {GolemWord, GolemWords} from "../registry/GolemWord.sol";
 
 /// @notice Who acts must be alive and awake, and his grant must be one that its owner still stands by.
 /// @dev Judged by the registry's word, which the rules read once.
@@ -19,8 +19,11 @@ library GolemLife {
         if (!word.isRegistered() || word.isClosed()) revert GolemLife_NotAlive(golemId);
     }
 
+    /// @dev Who dies does not dream: nothing may keep what is left from going home (SPEC D18).
     function requireAwake(GolemWord word, bytes32 golemId) internal pure {
-        if (word.isDreaming()) revert GolemLife_Dreaming(golemId);
+        if (word.isDreaming() && word.phase() != GolemWords.TERMINAL) {
+            revert GolemLife_Dreaming(golemId);
+        }
     }
 
     function requireEpoch(GolemWord word, bytes32 golemId, uint16 epoch) internal pure {

@@ -35,6 +35,8 @@ struct Holding {
     address position;
     /// @dev Whether a vault's books say what it is worth.
     bool shares;
+    /// @dev The position that it becomes by a withdrawal, which nobody measures; set where it is worth something.
+    address home;
     uint256 unitsBefore;
     uint256 units;
     /// @dev Of the units held now, in micro-dollars; zero until they are judged.
@@ -49,7 +51,8 @@ struct Holding {
 ///      A position is what is held of one listed token. Ether and wrapped ether are one: to wrap is not
 ///      to buy; whoever lists one lists the other, or what is wrapped seems new. A vault's shares are
 ///      a position of their own, whatever its asset, for what they risk is the vault; that asset must
-///      be listed. What is not listed counts as nothing, and so does liquidity: it has left until it
+///      be listed, and what is bought of it counts together with what lies in vaults, which comes home
+///      unasked. What is not listed counts as nothing, and so does liquidity: it has left until it
 ///      is taken back.
 ///
 ///      An execution is judged by what the account held before it and holds after it, both at the
@@ -263,8 +266,10 @@ library Holdings {
         for (uint256 i = 0; i < holdings.length; i++) {
             Holding memory holding = holdings[i];
             if (holding.unitsBefore == 0 && holding.units == 0) continue;
-            uint256 then = _value(listing, answers, holding, holding.unitsBefore);
-            uint256 value = _value(listing, answers, holding, holding.units);
+            address asset = holding.shares ? IVault(holding.token).asset() : holding.token;
+            holding.home = _positionOf(listing, asset);
+            uint256 then = _value(listing, answers, holding, asset, holding.unitsBefore);
+            uint256 value = _value(listing, answers, holding, asset, holding.units);
             holding.value = value;
             sums.totalBefore += then;
             sums.total += value;
@@ -277,18 +282,15 @@ library Holdings {
         bytes calldata listing,
         uint256[] memory answers,
         Holding memory holding,
+        address asset,
         uint256 units
     ) private view returns (uint256) {
-        address token = holding.token;
-        if (holding.shares) {
-            units = IVault(token).convertToAssets(units);
-            token = IVault(token).asset();
-        }
-        return listing.valueIn(answers, token, units);
+        if (holding.shares) units = IVault(holding.token).convertToAssets(units);
+        return listing.valueIn(answers, asset, units);
     }
 
     /// @dev A position in all forms it is held in: whether it grew, by units, so that a price that moved is
-    ///      no growth and whoever sells is never refused for it; and what it is worth.
+    ///      no growth and whoever sells is never refused for it; and what it is worth, with what can come home to it.
     function _together(Holding[] memory holdings, address position)
         private
         pure
@@ -298,10 +300,13 @@ library Holdings {
         uint256 units;
         for (uint256 i = 0; i < holdings.length; i++) {
             Holding memory holding = holdings[i];
-            if (holding.position != position) continue;
-            then += holding.unitsBefore;
-            units += holding.units;
-            value += holding.value;
+            if (holding.position == position) {
+                then += holding.unitsBefore;
+                units += holding.units;
+                value += holding.value;
+            } else if (holding.shares && holding.home == position) {
+                value += holding.value;
+            }
         }
         grew = units > then;
     }

@@ -150,6 +150,19 @@ contract GolemCharterLifeTest is CharterCalls {
         accepts(ROUTER_02, swap(1e6));
     }
 
+    /// @dev D18: whoever set the dream, what is left goes home.
+    function test_a_golem_that_dies_in_a_dream_still_settles() public {
+        vm.prank(agent.account);
+        registry.setDreaming(law.golemId, true);
+        vm.prank(law.owner);
+        registry.advance(law.golemId, 4);
+
+        accepts(address(USDC), transfer(human.account, 100e6));
+        // And does nothing else.
+        bytes memory buys = abi.encodeCall(IVault.deposit, (1e6, law.account));
+        refuses(_phaseRefuses(Phase.Terminal, Class.Deposit), vault, buys);
+    }
+
     // Staleness: D10
 
     function test_news_as_old_as_the_bound_still_count() public {

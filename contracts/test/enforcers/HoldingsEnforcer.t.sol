@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.30;
 
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {YieldVault} from "../../local/YieldVault.sol";
 import {HoldingsEnforcer} from "../../src/enforcers/HoldingsEnforcer.sol";
 import {Delegation, Execution} from "../../src/interfaces/IDelegationManager.sol";
 import {IToken, IVault, IWeth} from "../../src/interfaces/ITokens.sol";
 import {ModeCode, SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
-import {Class} from "../../src/rules/Actions.sol";
+import {Class, Role} from "../../src/rules/Actions.sol";
 import {GolemLife} from "../../src/rules/GolemLife.sol";
 import {Phase} from "../../src/rules/GolemPhase.sol";
 import {Holdings, HoldingsBound} from "../../src/rules/Holdings.sol";
@@ -174,6 +176,36 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         refusesAs(Holdings.Holdings_TooLarge.selector, deposit(1e6));
         // Beside it there is room for ether.
         accepts(buy(2_900e6));
+    }
+
+    /// @dev What lies in a vault comes home by a withdrawal, which no limit on growth may keep it from: so it counts
+    ///      when more of the same is bought.
+    function test_what_lies_in_vaults_counts_when_more_of_its_asset_is_bought() public {
+        vm.deal(law.account, 0);
+        YieldVault lair = new YieldVault(IERC20(address(WETH)), "lair", "LAIR", 0);
+        law.targets = bytes.concat(law.targets, target(address(lair), Role.Vault));
+        vm.prank(law.account);
+        WETH.approve(address(lair), type(uint256).max);
+        accepts(buy(2_980e6));
+        uint256 bought = WETH.balanceOf(law.account);
+        bytes memory hide = abi.encodeCall(IVault.deposit, (bought, law.account));
+        accepts(Execution(address(lair), 0, hide));
+
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(100e6));
+        // Up to its share there is room.
+        accepts(buy(10e6));
+        uint256 shares = lair.balanceOf(law.account);
+        bytes memory back = abi.encodeCall(IVault.redeem, (shares, law.account, law.account));
+        accepts(Execution(address(lair), 0, back));
+        uint256 ether_ = down(WETH.balanceOf(law.account));
+        uint256 total = ether_ + USDC.balanceOf(law.account);
+        vm.assertTrue(ether_ * 10_000 <= total * thrivingBps, "within its share");
+    }
+
+    /// @dev A vault of another asset says nothing of this one.
+    function test_a_vault_of_cash_leaves_room_for_ether() public {
+        accepts(deposit(3_000e6));
+        accepts(buy(2_980e6));
     }
 
     function test_a_vault_is_worth_what_its_books_say() public {

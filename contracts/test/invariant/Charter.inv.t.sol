@@ -772,7 +772,9 @@ contract CharterLife is CharterMoves {
         } else if (selector == GolemLife.GolemLife_NotAlive.selector) {
             vm.assertTrue(!here || _known.gone, "the living were refused as dead");
         } else if (selector == GolemLife.GolemLife_Dreaming.selector) {
-            vm.assertTrue(_known.dreaming, "the wakeful were refused as dreaming");
+            vm.assertTrue(
+                _known.dreaming && _known.phase != 4, "the wakeful were refused as dreaming"
+            );
         } else if (selector == GolemLife.GolemLife_EpochRevoked.selector) {
             vm.assertTrue(g.epoch < _known.minEpoch, "an epoch was refused that nobody revoked");
         } else if (selector == MortalityTimeWindow.MortalityTimeWindow_Expired.selector) {
@@ -880,7 +882,8 @@ contract CharterLife is CharterMoves {
     }
 
     function _isLive(Granted memory g) private view returns (bool) {
-        return g.golemId == _known.id && !_known.gone && !_known.dreaming && !g.disabled
+        bool dreams = _known.dreaming && _known.phase != 4;
+        return g.golemId == _known.id && !_known.gone && !dreams && !g.disabled
             && g.epoch >= _known.minEpoch && g.epoch >= _known.highestEpoch && _clock >= g.start
             && _clock <= g.end && g.generation == registry.generationOf(_human.account);
     }

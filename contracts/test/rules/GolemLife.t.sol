@@ -58,10 +58,24 @@ contract GolemLifeTest is TestBase {
         }
     }
 
-    function testFuzz_awake_is_not_dreaming(GolemState memory state, bytes32 golemId) public {
+    function test_who_dies_does_not_dream() public {
+        for (uint8 phase = 0; phase <= GolemWords.TERMINAL; phase++) {
+            GolemState memory state;
+            (state.dreaming, state.phase) = (true, phase);
+
+            if (phase < 4) {
+                vm.expectRevert(abi.encodeWithSelector(GolemLife.GolemLife_Dreaming.selector, ID));
+            }
+            _rule.requireAwake(_word(state), ID);
+        }
+    }
+
+    function testFuzz_awake_is_not_dreaming_before_death(GolemState memory state, bytes32 golemId)
+        public
+    {
         GolemWord word = _word(state);
 
-        if (state.dreaming) {
+        if (state.dreaming && state.phase != 4) {
             vm.expectRevert(abi.encodeWithSelector(GolemLife.GolemLife_Dreaming.selector, golemId));
         }
         _rule.requireAwake(word, golemId);

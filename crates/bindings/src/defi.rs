@@ -14,6 +14,7 @@ alloy_sol_types::sol! {
         function DOMAIN_SEPARATOR() external view returns (bytes32);
 
         event Transfer(address indexed from, address indexed to, uint256 value);
+        event Approval(address indexed owner, address indexed spender, uint256 value);
     }
 
     /// Wrapped ether.

@@ -2,8 +2,8 @@
 
 mod account;
 mod deploy;
-mod dry_run;
 mod enforcers;
+mod foresight;
 pub mod local;
 mod node;
 mod outbox;
@@ -13,6 +13,7 @@ mod swap_grant;
 pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use enforcers::{bundle_enforcers, environment};
+pub use foresight::Foresight;
 pub use node::{ChainFault, Node};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use refusal::{explain_revert, printable};

@@ -72,6 +72,18 @@ pub enum ChainFault {
     /// A block the node named cannot be read from it.
     #[error("node has no newest block")]
     NoHead,
+    /// A call touches more than is read for one verdict.
+    #[error("the call touches too much: it was not decided after {stops} stops to read state")]
+    TooMuchUnread {
+        /// How often it stopped.
+        stops: usize,
+    },
+    /// The machine did not take the call for one.
+    #[error("the call cannot be run here: {why}")]
+    Machine {
+        /// In its words.
+        why: String,
+    },
     /// A transaction was sent, and the node did not say what it made of it.
     #[error("transaction {hash} was sent but not answered; look it up before sending again")]
     Unanswered {
@@ -161,11 +173,6 @@ impl Node {
     /// Code at an address.
     pub async fn code(&self, address: Address) -> Result<Bytes, ChainFault> {
         self.provider.get_code_at(address).await.map_err(rpc("the code of an address"))
-    }
-
-    /// Code at an address, on one block.
-    pub(crate) async fn code_at(&self, address: Address, at: BlockId) -> Result<Bytes, ChainFault> {
-        self.provider.get_code_at(address).block_id(at).await.map_err(rpc("the code of an address"))
     }
 
     /// Fails unless there is code at `address`.

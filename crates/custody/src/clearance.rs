@@ -124,8 +124,9 @@ pub enum CustodyError {
 
 /// Judges a redemption: dry run, fee ceiling, gas money. Signs nothing.
 ///
-/// Gas is the node's estimate plus a fifth: state may move between dry run and block. The ceiling
-/// is on execution gas; what a rollup charges for data on its parent chain comes on top.
+/// Gas is what the dry run took and a quarter: state may move between dry run and block, and a call hands on no more
+/// than 63 of 64 parts of its gas. The ceiling is on execution gas; what a rollup charges for data on its parent chain
+/// comes on top.
 pub async fn clear<C: DryRun + Submit + ?Sized>(
     chain: &C,
     redemption: Redemption,
@@ -146,7 +147,7 @@ pub async fn clear<C: DryRun + Submit + ?Sized>(
         .plan(redeemer)
         .await
         .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
-    let gas_limit = preview.gas.saturating_add(preview.gas / 5);
+    let gas_limit = preview.gas.saturating_add(preview.gas / 4);
     let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
     if worst > policy.fee_ceiling {
         return Ok(Clearance::Refused(Denial::new(

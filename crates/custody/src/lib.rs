@@ -13,7 +13,10 @@ pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear};
 pub use denial::{Denial, DenialCode};
 pub use keyfile::{KeyFileError, Password};
 pub use owner::OwnerSigner;
-pub use ports::{BlockRef, BoxError, DryRun, Outcome, Preview, Receipt, SessionSigner, Submit};
+pub use ports::{
+    Asset, BlockRef, BoxError, Change, DryRun, Held, Outcome, Preview, Receipt, SessionSigner,
+    Submit,
+};
 pub use redemption::{Execution, Redemption, encode_batch};
 pub use session::SessionKey;
 pub use transaction::{SignedTransaction, TransactionPlan};

@@ -1,5 +1,5 @@
 use crate::{Cleared, CustodyError, Denial, Redemption, SignedTransaction, TransactionPlan};
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use async_trait::async_trait;
 
 /// Cause of a fault, whatever the adapter's own error type.
@@ -16,13 +16,56 @@ pub struct BlockRef {
     pub timestamp: u64,
 }
 
-/// What a dry run that passed has seen.
+/// What can be held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asset {
+    /// The chain's own coin.
+    Native,
+    /// A token.
+    Erc20(Address),
+}
+
+/// A number of a state that a call can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// What an account has.
+    Balance {
+        /// Of what.
+        asset: Asset,
+        /// Who.
+        account: Address,
+    },
+    /// What somebody may take of it.
+    Allowance {
+        /// Of what.
+        token: Address,
+        /// From whom.
+        owner: Address,
+        /// Who.
+        spender: Address,
+    },
+}
+
+/// What a call would do to one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub of: Held,
+    /// What it is.
+    pub before: U256,
+    /// What it would be.
+    pub after: U256,
+}
+
+/// What a dry run that passed has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
     /// State it ran on.
     pub block: BlockRef,
-    /// Gas it would need, by the node's estimate.
+    /// Gas that it took, before refunds.
     pub gas: u64,
+    /// Balances and allowances that came out otherwise than they were.
+    pub changes: Vec<Change>,
 }
 
 /// Answer of a dry run. "Could not find out" is an error, never an answer.

@@ -176,7 +176,7 @@ fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> 
         (delegation.delegate == ANY_DELEGATE && !named, Gap::AnyDelegate),
         (delegation.delegate.is_zero(), Gap::Nobody),
         (!rules.iter().any(|rule| rule.ends()), Gap::NoExpiry),
-        (!rules.iter().any(|rule| rule.bounds_spending()), Gap::NoSpendBound),
+        (!bounds_spending(&rules), Gap::NoSpendBound),
         (delegation.signature.is_empty(), Gap::NotSigned),
         (unknown > 0, Gap::Unknown(unknown)),
     ];
@@ -185,6 +185,40 @@ fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> 
         Some(Gap::Malformed { caveat, error })
     });
     found.into_iter().filter_map(|(is, gap)| is.then_some(gap)).chain(malformed).collect()
+}
+
+/// Whether all that is ever spent under these rules, or in any period, has a bound.
+///
+/// A cap on coins alone has none: a call that carries nothing can still move everything (ATK-17). It bounds where the
+/// call's data is fixed too. Nor have a spend limit or a budget beside no charter: they count what is traded, and not
+/// what is sent away.
+fn bounds_spending(rules: &[&Rule]) -> bool {
+    let any = |is: fn(&Rule) -> bool| rules.iter().any(|rule| is(rule));
+    let alone = any(|rule| {
+        matches!(
+            rule,
+            Rule::GolemCharter(_)
+                | Rule::ApprovalRevocation(_)
+                | Rule::Erc20PeriodTransfer(_)
+                | Rule::Erc20Streaming(_)
+                | Rule::Erc20TransferAmount(_)
+                | Rule::Erc721Transfer(_)
+                | Rule::MultiTokenPeriod(_)
+                | Rule::SpecificActionErc20TransferBatch(_)
+        )
+    });
+    let coins = any(|rule| {
+        matches!(
+            rule,
+            Rule::NativeTokenPeriodTransfer(_)
+                | Rule::NativeTokenStreaming(_)
+                | Rule::NativeTokenTransferAmount(_)
+        )
+    });
+    let fixed = any(|rule| matches!(rule, Rule::ExactCalldata(_) | Rule::ExactExecution(_)));
+    let whole = any(|rule| matches!(rule, Rule::ExactExecution(_) | Rule::ExactExecutionBatch(_)));
+    let limited = any(|rule| matches!(rule, Rule::LimitedCalls(_)));
+    alone || (coins && fixed) || (whole && limited)
 }
 
 impl Rule {
@@ -196,26 +230,6 @@ impl Rule {
             Self::BlockNumber(stock) => stock.before != 0,
             _ => false,
         }
-    }
-
-    /// Whether all that is ever spent under it, or in any period, has a bound.
-    const fn bounds_spending(&self) -> bool {
-        matches!(
-            self,
-            Self::GolemCharter(_)
-                | Self::DailySpendLimit(_)
-                | Self::ReplicantBudget(_)
-                | Self::ApprovalRevocation(_)
-                | Self::Erc20PeriodTransfer(_)
-                | Self::Erc20Streaming(_)
-                | Self::Erc20TransferAmount(_)
-                | Self::Erc721Transfer(_)
-                | Self::MultiTokenPeriod(_)
-                | Self::NativeTokenPeriodTransfer(_)
-                | Self::NativeTokenStreaming(_)
-                | Self::NativeTokenTransferAmount(_)
-                | Self::SpecificActionErc20TransferBatch(_)
-        )
     }
 
     /// For whoever signs it: one sentence, or for a charter one for each of its rules. Amounts are exact and name their

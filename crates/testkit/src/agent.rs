@@ -14,7 +14,7 @@ use bardo_bindings::{
     framework::DELEGATION_MANAGER,
     golem_charter_enforcer, golem_registry,
 };
-use golem_chain::{SwapGrant, bundle_enforcers, local::CharterParties};
+use golem_chain::{Foresight, SwapGrant, bundle_enforcers, local::CharterParties};
 use golem_custody::{
     Clearance, ClearingPolicy, Denial, Execution, Receipt, Redemption, SessionKey, SessionSigner,
     Submit, clear,
@@ -269,7 +269,8 @@ impl Agent {
         let policy = ClearingPolicy::default();
         let redemption = self.redemption(call)?;
         let node = stage.node();
-        let clearance = clear(node, redemption, self.key.address(), &policy).await?;
+        let clearance =
+            clear(&Foresight::new(node.clone()), redemption, self.key.address(), &policy).await?;
         let cleared = match clearance {
             Clearance::Granted(cleared) => cleared,
             Clearance::Refused(denial) => return Ok(Attempt::Refused(denial)),

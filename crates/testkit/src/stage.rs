@@ -13,7 +13,7 @@ use bardo_bindings::{
     framework::DELEGATION_MANAGER,
 };
 use golem_chain::{
-    Account, AccountKind, Node, hybrid_account,
+    Account, AccountKind, Foresight, Node, hybrid_account,
     local::{AddressBook, Bundler, FAUCET, LocalChain, LocalFiles},
 };
 use golem_custody::{Execution, OwnerSigner};
@@ -85,6 +85,12 @@ impl Stage {
     #[must_use]
     pub const fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// Dry runs on the chain as it is now. A new one each time: what a test writes into a block behind its back is seen.
+    #[must_use]
+    pub fn foresight(&self) -> Foresight {
+        Foresight::new(self.node.clone())
     }
 
     /// The chain.

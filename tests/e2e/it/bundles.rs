@@ -300,7 +300,7 @@ async fn handed_on(scene: &Scene) -> Result<Denial> {
         let sent =
             stage.send_as(child.address(), DELEGATION_MANAGER, U256::ZERO, one.calldata()).await?;
         ensure!(sent.status() == bundles.is_empty(), "the chain says otherwise");
-        found.push(match clear(stage.node(), one, child.address(), &policy).await? {
+        found.push(match clear(&stage.foresight(), one, child.address(), &policy).await? {
             Clearance::Granted(_) => None,
             Clearance::Refused(denial) => Some(denial),
         });

@@ -59,7 +59,7 @@ async fn a_golem_approves_and_swaps_in_one_batch() -> Result<()> {
         let batch = Redemption::batch(DELEGATION_MANAGER, context, &both);
 
         let policy = ClearingPolicy::default();
-        let cleared = match clear(stage.node(), batch, agent.key.address(), &policy).await? {
+        let cleared = match clear(&stage.foresight(), batch, agent.key.address(), &policy).await? {
             Clearance::Granted(cleared) => cleared,
             Clearance::Refused(denial) => bail!("{kind:?}: {denial}"),
         };

@@ -5,6 +5,7 @@ mod bundles;
 mod chain;
 mod charter;
 mod field;
+mod foresight;
 mod gas;
 mod identity;
 mod kit;

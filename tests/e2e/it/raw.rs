@@ -162,7 +162,7 @@ impl RawKey {
         let context = PermissionContext::new(links.to_vec())?;
         let one = Redemption::single(DELEGATION_MANAGER, context, call);
         let policy = ClearingPolicy::default();
-        Ok(match clear(stage.node(), one, self.address(), &policy).await? {
+        Ok(match clear(&stage.foresight(), one, self.address(), &policy).await? {
             Clearance::Granted(_) => None,
             Clearance::Refused(denial) => Some(denial),
         })

@@ -114,7 +114,7 @@ async fn a_multisig_owner_grants_with_two_of_three_keys_and_not_with_one() -> Re
     let agent = Agent { key: session, grant: two, account: owner.address() };
 
     let policy = ClearingPolicy::default();
-    let refused = clear(stage.node(), weak, agent.key.address(), &policy).await?;
+    let refused = clear(&stage.foresight(), weak, agent.key.address(), &policy).await?;
     assert!(
         matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Signature),
         "{refused:?}"
@@ -216,7 +216,7 @@ async fn another_redeemer_gains_nothing_even_by_a_redelegation() -> Result<()> {
 
     // The same grant, redeemed by a stranger.
     let plain = agent.redemption(&good)?;
-    let stranger = clear(stage.node(), plain, thief.address(), &policy).await?;
+    let stranger = clear(&stage.foresight(), plain, thief.address(), &policy).await?;
     assert!(
         matches!(&stranger, Clearance::Refused(d) if d.code == DenialCode::NotTheDelegate),
         "{stranger:?}"
@@ -240,7 +240,7 @@ async fn another_redeemer_gains_nothing_even_by_a_redelegation() -> Result<()> {
     let child = stolen.grant(&stage.domain(), child)?;
     let context = PermissionContext::new(vec![child, root])?;
     let passed_on = Redemption::single(DELEGATION_MANAGER, context, &good);
-    let refused = clear(stage.node(), passed_on, thief.address(), &policy).await?;
+    let refused = clear(&stage.foresight(), passed_on, thief.address(), &policy).await?;
     assert!(
         matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Redeemer),
         "{refused:?}"
@@ -265,7 +265,7 @@ async fn a_grant_for_another_chain_or_manager_is_refused() -> Result<()> {
         let context = PermissionContext::new(vec![grant])?;
         let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
         let policy = ClearingPolicy::default();
-        let answer = clear(stage.node(), redemption, agent.key.address(), &policy).await?;
+        let answer = clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?;
         assert!(
             matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Signature),
             "{answer:?}"
@@ -294,7 +294,7 @@ async fn a_changed_field_beside_a_valid_signature_is_refused() -> Result<()> {
     for changed in [salted, reordered, fewer, widened] {
         let context = PermissionContext::new(vec![changed])?;
         let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
-        let answer = clear(stage.node(), redemption, agent.key.address(), &policy).await?;
+        let answer = clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?;
         assert!(
             matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Signature),
             "{answer:?}"
@@ -307,7 +307,7 @@ async fn a_changed_field_beside_a_valid_signature_is_refused() -> Result<()> {
     for signature in [wrapped, [good_signature.as_ref(), &[0][..]].concat()] {
         let context = PermissionContext::new(vec![agent.grant.clone().signed(signature)])?;
         let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
-        let answer = clear(stage.node(), redemption, agent.key.address(), &policy).await?;
+        let answer = clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?;
         assert!(matches!(&answer, Clearance::Refused(_)), "{answer:?}");
     }
     let mut with_args = agent.grant.clone();
@@ -315,7 +315,7 @@ async fn a_changed_field_beside_a_valid_signature_is_refused() -> Result<()> {
     let to_thief = swap(&stage, Address::repeat_byte(0x66), dollars(1));
     let context = PermissionContext::new(vec![with_args])?;
     let redemption = Redemption::single(DELEGATION_MANAGER, context, &to_thief);
-    let answer = clear(stage.node(), redemption, agent.key.address(), &policy).await?;
+    let answer = clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?;
     assert!(
         matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Calldata),
         "{answer:?}"
@@ -371,14 +371,14 @@ async fn a_batch_is_judged_as_one() -> Result<()> {
     let before = stage.balance_of(stage.book().usdc, agent.account).await?;
 
     let both = Redemption::batch(DELEGATION_MANAGER, context.clone(), &[one.clone(), one.clone()]);
-    let cleared = match clear(stage.node(), both, agent.key.address(), &policy).await? {
+    let cleared = match clear(&stage.foresight(), both, agent.key.address(), &policy).await? {
         Clearance::Granted(cleared) => cleared,
         Clearance::Refused(denial) => bail!("refused: {denial}"),
     };
     let signed = agent.key.sign(cleared, stage.now().await?).await?;
     assert!(stage.node().send(&signed).await?.status());
     let half = Redemption::batch(DELEGATION_MANAGER, context, &[one, too_much]);
-    let refused = clear(stage.node(), half, agent.key.address(), &policy).await?;
+    let refused = clear(&stage.foresight(), half, agent.key.address(), &policy).await?;
 
     assert!(
         matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Reverted),
@@ -455,7 +455,7 @@ async fn a_middle_link_revoked_or_expired_stops_everything_below() -> Result<()>
     let redemption = || Redemption::single(DELEGATION_MANAGER, context.clone(), &good);
     let answer = async || {
         let policy = ClearingPolicy::default();
-        let answer = clear(stage.node(), redemption(), leaf.address(), &policy).await?;
+        let answer = clear(&stage.foresight(), redemption(), leaf.address(), &policy).await?;
         anyhow::Ok(match answer {
             Clearance::Granted(_) => None,
             Clearance::Refused(denial) => Some(denial.code),
@@ -647,7 +647,7 @@ async fn a_clearance_that_waited_too_long_is_not_signed() -> Result<()> {
     for (wait, stale) in [(policy.lifetime, false), (policy.lifetime + 1, true)] {
         let redemption = agent.redemption(&good)?;
         let Clearance::Granted(cleared) =
-            clear(stage.node(), redemption, agent.key.address(), &policy).await?
+            clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?
         else {
             bail!("refused");
         };
@@ -714,7 +714,8 @@ async fn a_fee_over_the_ceiling_is_refused_and_so_is_an_empty_key() -> Result<()
     let good = swap(&stage, agent.account, dollars(1));
     let tight = ClearingPolicy { fee_ceiling: U256::from(1), ..ClearingPolicy::default() };
 
-    let dear = clear(stage.node(), agent.redemption(&good)?, agent.key.address(), &tight).await?;
+    let dear =
+        clear(&stage.foresight(), agent.redemption(&good)?, agent.key.address(), &tight).await?;
     stage.fund(agent.key.address(), U256::ZERO, U256::ZERO).await?;
     let broke = agent.attempt(&stage, &good).await?.refusal()?;
 
@@ -735,11 +736,11 @@ async fn a_missing_manager_is_a_fault_and_a_missing_account_a_refusal() -> Resul
 
     let context = PermissionContext::new(vec![agent.grant.clone()])?;
     let no_manager = Redemption::single(nowhere, context, &good);
-    let fault = clear(stage.node(), no_manager, agent.key.address(), &policy).await;
+    let fault = clear(&stage.foresight(), no_manager, agent.key.address(), &policy).await;
     let ghost = Delegation { delegator: nowhere, authority: ROOT_AUTHORITY, ..agent.grant.clone() };
     let no_account =
         Redemption::single(DELEGATION_MANAGER, PermissionContext::new(vec![ghost])?, &good);
-    let refused = clear(stage.node(), no_account, agent.key.address(), &policy).await?;
+    let refused = clear(&stage.foresight(), no_account, agent.key.address(), &policy).await?;
 
     assert!(matches!(fault, Err(CustodyError::DryRun { .. })), "{fault:?}");
     assert!(

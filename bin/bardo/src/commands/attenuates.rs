@@ -3,12 +3,30 @@ use crate::{
     cli::AttenuatesArgs,
     input,
 };
-use golem_delegation::{Delegation, Environment, Rule, attenuates as judge};
+use anyhow::anyhow;
+use golem_delegation::{Caveat, Delegation, Environment, Rule, attenuates as judge};
 use serde_json::{Value, json};
+use std::{
+    io::{Write, stderr},
+    path::Path,
+};
 
 /// `bardo delegation attenuates`
 pub(crate) fn attenuates(args: &AttenuatesArgs) -> Result<Answer, Failure> {
-    Ok(within(&input::delegations(&args.parent)?, &input::delegation(&args.child)?))
+    if args.parent == args.child && args.parent == Path::new("-") {
+        return Err(Failure::Use(anyhow!(
+            "standard input holds one of them: give the other as a file"
+        )));
+    }
+    let (above, child) = (input::delegations(&args.parent)?, input::delegation(&args.child)?);
+    if above.first().is_some_and(|parent| parent.hash().0 != child.authority) {
+        let _ = writeln!(
+            stderr(),
+            "bardo: the child does not stand on this parent: its authority is {}",
+            child.authority
+        );
+    }
+    Ok(within(&above, &child))
 }
 
 /// ATK-07: whether a child stays within every link above it.
@@ -43,7 +61,7 @@ pub(crate) fn within(above: &[Delegation], child: &Delegation) -> Answer {
     let hash = child.hash();
     Answer::yes(
         json!({ "attenuates": true, "child": hash, "looser": looser }),
-        format!("{hash} allows nothing that is refused above it"),
+        format!("{hash} allows nothing that its parents refuse"),
     )
 }
 
@@ -55,10 +73,10 @@ fn no(child: &Delegation, looser: Vec<Value>, reason: String) -> Answer {
 
 /// What the caveats say, or which of them its contract would refuse.
 fn rules(environment: &Environment, delegation: &Delegation) -> Result<Vec<Rule>, String> {
-    let read = |(at, caveat)| {
+    let read = |(at, caveat): (usize, &Caveat)| {
         environment
             .read(caveat)
             .map_err(|error| format!("caveat {at} ({}) is malformed: {error}", caveat.enforcer))
     };
-    delegation.caveats.iter().enumerate().map(read).collect()
+    (1..).zip(&delegation.caveats).map(read).collect()
 }

@@ -4,7 +4,7 @@ use crate::{
     commands::simulate::{fault, redemption, refused},
     input,
 };
-use golem_chain::Node;
+use golem_chain::{Foresight, Node};
 use golem_custody::{Clearance, ClearingPolicy, SessionSigner, Submit, clear};
 use serde_json::json;
 use std::{
@@ -23,10 +23,11 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
         policy.fee_ceiling = ceiling;
     }
 
-    let cleared = match clear(&node, redemption, key.address(), &policy).await? {
-        Clearance::Granted(cleared) => cleared,
-        Clearance::Refused(denial) => return refused(&denial),
-    };
+    let cleared =
+        match clear(&Foresight::new(node.clone()), redemption, key.address(), &policy).await? {
+            Clearance::Granted(cleared) => cleared,
+            Clearance::Refused(denial) => return refused(&denial),
+        };
     // The chain's clock is the one the clearance was made by.
     let now = node.head().await?.timestamp;
     let signed = key.sign(cleared, now).await?;

@@ -6,7 +6,7 @@ use crate::{
 };
 use golem_chain::environment;
 use golem_custody::OwnerSigner;
-use golem_delegation::{ANY_DELEGATE, Delegation, SigningDomain};
+use golem_delegation::{ANY_DELEGATE, Delegation, Kind, SigningDomain, TermsError};
 use serde_json::json;
 use std::io::{Write, stderr};
 
@@ -26,7 +26,7 @@ pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
         }
     }
     let owner = input::owner(&args.key)?;
-    for warning in malformed(&delegation).into_iter().chain(strange(&owner, &delegation)) {
+    for warning in warnings(&owner, &delegation, args.parent.is_some()) {
         let _ = writeln!(stderr(), "bardo: {warning}");
     }
     let domain = SigningDomain { chain_id: args.domain.chain_id, manager: args.domain.manager };
@@ -36,22 +36,34 @@ pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
     Ok(Answer::yes(json, text))
 }
 
-/// A signature by this key is good for a smart account alone.
-fn strange(owner: &OwnerSigner, delegation: &Delegation) -> Option<String> {
+/// What is signed all the same, but may not be what was meant.
+fn warnings(owner: &OwnerSigner, delegation: &Delegation, held_against: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some((number, kind, error)) = malformed(delegation) {
+        all.push(format!(
+            "nothing can be done under this grant: caveat {number} ({kind}): {error}; `bardo caveat encode` writes terms"
+        ));
+    }
     let (key, delegator) = (owner.address(), delegation.delegator);
-    (key != delegator).then(|| {
-        format!("the key {key} is not the delegator {delegator}: good only where it owns that smart account")
-    })
+    if key != delegator {
+        all.push(format!(
+            "the key {key} is not the delegator {delegator}: good only where it owns that smart account"
+        ));
+    }
+    if !delegation.is_root() && !held_against {
+        all.push(format!(
+            "nobody checked that it stays within {}: give the links above it with --parent",
+            delegation.authority
+        ));
+    }
+    all
 }
 
 /// Terms that their enforcer always refuses: no money is at risk, but whoever signs them meant something.
-fn malformed(delegation: &Delegation) -> Option<String> {
+pub(super) fn malformed(delegation: &Delegation) -> Option<(usize, Kind, TermsError)> {
     let environment = environment();
-    let refused = (1..).zip(&delegation.caveats).find_map(|(number, caveat)| {
+    (1..).zip(&delegation.caveats).find_map(|(number, caveat)| {
         Some((number, environment.kind(caveat.enforcer)?, environment.read(caveat).err()?))
-    });
-    refused.map(|(number, kind, error)| {
-        format!("nothing can be done under this grant: caveat {number} ({kind}): {error}; `bardo caveat encode` writes terms")
     })
 }
 

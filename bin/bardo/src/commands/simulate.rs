@@ -4,27 +4,63 @@ use crate::{
     input,
 };
 use anyhow::anyhow;
-use golem_chain::Node;
-use golem_custody::{BoxError, Denial, DryRun, Execution, Outcome, Redemption};
+use golem_chain::{Foresight, Node};
+use golem_custody::{
+    Asset, BoxError, Change, Denial, Execution, Held, Outcome, Preview, Redemption,
+};
 use serde_json::{Value, json};
 
 /// `bardo delegation simulate`
 pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let redeemer = args.redeemer.unwrap_or(redemption.context().leaf().delegate);
-    let node = Node::connect(&args.call.rpc).await?;
-    Ok(match node.dry_run(&redemption, redeemer).await.map_err(fault)? {
-        Outcome::Allowed(preview) => Answer::yes(
-            json!({
-                "allowed": true,
-                "gas": preview.gas,
-                "block": preview.block.number,
-                "blockHash": preview.block.hash,
-            }),
-            format!("allowed: about {} gas, judged on block {}", preview.gas, preview.block.number),
-        ),
+    let chain = Foresight::new(Node::connect(&args.call.rpc).await?);
+    Ok(match chain.judge(&redemption, redeemer).await? {
+        Outcome::Allowed(preview) => allowed(&preview),
         Outcome::Refused(denial) => refused(&denial)?,
     })
+}
+
+/// What would come of it, for programs and for people.
+fn allowed(preview: &Preview) -> Answer {
+    let Preview { block, gas, changes } = preview;
+    let mut lines = vec![format!("allowed: about {gas} gas, judged on block {}", block.number)];
+    let mut rows = Vec::new();
+    for Change { of, before, after } in changes {
+        let (named, words) = match of {
+            Held::Balance { asset, account } => {
+                let (token, asset) = match asset {
+                    Asset::Native => (None, "the chain's coin".to_owned()),
+                    Asset::Erc20(token) => (Some(*token), token.to_string()),
+                };
+                let named = json!({ "kind": "balance", "token": token, "account": account });
+                (named, format!("{account} has of {asset}"))
+            }
+            Held::Allowance { token, owner, spender } => {
+                let named = json!({
+                    "kind": "allowance", "token": token, "owner": owner, "spender": spender,
+                });
+                (named, format!("{spender} may take of {owner}'s {token}"))
+            }
+        };
+        let (more, sign) =
+            if after > before { (after - before, '+') } else { (before - after, '-') };
+        lines.push(format!("  {words}: {before} -> {after} ({sign}{more})"));
+        let mut row = named;
+        if let Value::Object(fields) = &mut row {
+            fields.insert("before".into(), json!(before.to_string()));
+            fields.insert("after".into(), json!(after.to_string()));
+        }
+        rows.push(row);
+    }
+    let json = json!({
+        "allowed": true,
+        "gas": gas,
+        "block": block.number,
+        "blockHash": block.hash,
+        "changes": rows,
+    });
+    Answer::yes(json, lines.join("\n"))
 }
 
 /// The redemption the arguments describe.

@@ -1,3 +1,4 @@
+use super::sign::malformed;
 use crate::{
     answer::{Answer, Failure},
     cli::VerifyArgs,
@@ -6,6 +7,7 @@ use crate::{
 use alloy::primitives::{Address, B256};
 use golem_delegation::{Delegation, PasskeyOwner, PermissionContext, SigningDomain};
 use serde_json::{Value, json};
+use std::io::{Write, stderr};
 
 /// Whose signature it is.
 #[derive(Clone, Copy)]
@@ -23,6 +25,13 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Answer, Failure> {
     {
         let reason = error.to_string();
         return Ok(Answer::no(json!({ "valid": false, "reason": reason }), reason));
+    }
+    // A good signature under terms that are none: whoever asks should know, though it is not what he asked.
+    for (number, kind, error) in links.iter().filter_map(malformed) {
+        let _ = writeln!(
+            stderr(),
+            "bardo: nothing can be done under this grant: caveat {number} ({kind}): {error}"
+        );
     }
     let checked: Vec<(Delegation, Result<By, String>)> = links
         .iter()

@@ -99,7 +99,16 @@ fn whoever_signs_what_cannot_be_meant_is_told() -> Result<()> {
     let malformed = bardo_with(&malformed.to_string(), sign)?;
     let account = bardo_with(&account.to_string(), sign)?;
 
+    let mut child = unsigned();
+    child["authority"] = json!(format!("0x{}", "07".repeat(32)));
+    let child = bardo_with(&child.to_string(), sign)?;
+
     assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
+    assert!(child.stderr.contains("--parent"), "ATK-07: {}", child.stderr);
+    let verify = ["delegation", "verify", "-", "--chain-id", "8453"];
+    let unusable = bardo_with(&malformed.stdout, verify)?;
+    assert_eq!(unusable.code, 0, "it is signed");
+    assert!(unusable.stderr.contains("caveat 1 (limitedCalls)"), "and worth nothing: {unusable:?}");
     assert_eq!((malformed.code, account.code), (0, 0));
     let said = "caveat 1 (limitedCalls): terms have 1 bytes, the contract accepts 32";
     assert!(malformed.stderr.contains(said), "{}", malformed.stderr);
@@ -172,9 +181,13 @@ fn malformed_delegations_are_refused_and_the_key_is_not_touched() -> Result<()> 
     missing.as_object_mut().unwrap().remove("authority");
     let mut long = unsigned();
     long["delegate"] = json!(format!("0x{}", "01".repeat(21)));
-    for input in
-        ["", "nonsense", "[]x", "{}", &extra.to_string(), &missing.to_string(), &long.to_string()]
-    {
+    let mut no_signature = unsigned();
+    no_signature.as_object_mut().unwrap().remove("signature");
+    let mut no_args = unsigned();
+    no_args["caveats"][0].as_object_mut().unwrap().remove("args");
+    let bad = [extra, missing, long, no_signature, no_args].map(|one| one.to_string());
+    let bad = bad.iter().map(String::as_str);
+    for input in ["", "nonsense", "[]x", "{}"].into_iter().chain(bad) {
         let ran = bardo_with(input, ["delegation", "hash", "-"])?;
         assert_eq!(ran.code, 2, "{input}: {ran:?}");
         assert!(ran.stdout.is_empty());

@@ -2,7 +2,7 @@
 
 use alloy::primitives::{Address, B256, Bytes, U256, b256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
-use golem_chain::Node;
+use golem_chain::{Foresight, Node};
 use golem_custody::{DenialCode, DryRun, Execution, Outcome, Redemption, SignedTransaction};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
 use serde_json::{Value, json};
@@ -33,22 +33,9 @@ impl FakeNode {
         let seen = asked.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let Ok(mut stream) = stream else { return };
-                while let Some(request) = read_request(&mut stream) {
-                    let method = request["method"].as_str().unwrap_or_default().to_owned();
-                    let mut reply = answer(&method);
-                    reply["id"] = request["id"].clone();
-                    reply["jsonrpc"] = json!("2.0");
-                    seen.lock().unwrap().push(request);
-                    let body = reply.to_string();
-                    let head = format!(
-                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                        body.len()
-                    );
-                    if stream.write_all(format!("{head}{body}").as_bytes()).is_err() {
-                        break;
-                    }
-                }
+                let Ok(stream) = stream else { return };
+                let seen = seen.clone();
+                thread::spawn(move || serve(stream, answer, &seen));
             }
         });
         Self { url, asked }
@@ -57,6 +44,30 @@ impl FakeNode {
     fn asked(&self, method: &str) -> Vec<Value> {
         let all = self.asked.lock().unwrap();
         all.iter().filter(|request| request["method"] == method).cloned().collect()
+    }
+}
+
+fn serve(mut stream: TcpStream, answer: fn(&str) -> Value, seen: &Mutex<Vec<Value>>) {
+    let reply_to = |request: Value| {
+        let mut reply = answer(request["method"].as_str().unwrap_or_default());
+        reply["id"] = request["id"].clone();
+        reply["jsonrpc"] = json!("2.0");
+        seen.lock().unwrap().push(request);
+        reply
+    };
+    while let Some(request) = read_request(&mut stream) {
+        let body = match request {
+            Value::Array(batch) => batch.into_iter().map(reply_to).collect(),
+            one => reply_to(one),
+        };
+        let body = body.to_string();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        if stream.write_all(format!("{head}{body}").as_bytes()).is_err() {
+            break;
+        }
     }
 }
 
@@ -106,17 +117,20 @@ async fn a_dry_run_reads_one_block_by_its_hash() {
     let node = FakeNode::start(|method| match method {
         "eth_chainId" => json!({ "result": "0x2105" }),
         "eth_getBlockByNumber" => json!({ "result": block() }),
-        "eth_getCode" => json!({ "result": "0x01" }),
-        "eth_call" => json!({ "result": "0x" }),
-        "eth_estimateGas" => json!({ "result": "0x64" }),
+        // STOP.
+        "eth_getCode" => json!({ "result": "0x00" }),
+        "eth_getBalance" | "eth_getTransactionCount" => json!({ "result": "0x0" }),
+        "eth_createAccessList" => json!({ "result": { "accessList": [], "gasUsed": "0x0" } }),
         other => panic!("{other} was not expected"),
     });
 
-    let chain = Node::connect(&node.url).await.unwrap();
+    let chain = Foresight::new(Node::connect(&node.url).await.unwrap());
     let outcome = chain.dry_run(&redemption(), Address::repeat_byte(1)).await.unwrap();
 
     assert!(matches!(outcome, Outcome::Allowed(preview) if preview.block.hash == HEAD));
-    for method in ["eth_getCode", "eth_call", "eth_estimateGas"] {
+    for method in
+        ["eth_getCode", "eth_getBalance", "eth_getTransactionCount", "eth_createAccessList"]
+    {
         let requests = node.asked(method);
         assert!(!requests.is_empty());
         for request in requests {
@@ -125,25 +139,28 @@ async fn a_dry_run_reads_one_block_by_its_hash() {
     }
 }
 
-/// A revert that carries nothing is a refusal; an error that is no revert is a fault.
+/// A revert that carries nothing is a refusal; state that cannot be read is a fault, and never taken for nothing.
 #[tokio::test]
 async fn a_revert_without_data_is_an_answer_and_other_errors_are_not() {
     let reverting = FakeNode::start(|method| match method {
         "eth_chainId" => json!({ "result": "0x2105" }),
         "eth_getBlockByNumber" => json!({ "result": block() }),
-        "eth_getCode" => json!({ "result": "0x01" }),
-        _ => json!({ "error": { "code": 3, "message": "execution reverted" } }),
+        // PUSH0 PUSH0 REVERT.
+        "eth_getCode" => json!({ "result": "0x5f5ffd" }),
+        "eth_getBalance" | "eth_getTransactionCount" => json!({ "result": "0x0" }),
+        _ => json!({ "error": { "code": -32601, "message": "no such method" } }),
     });
     let failing = FakeNode::start(|method| match method {
         "eth_chainId" => json!({ "result": "0x2105" }),
         "eth_getBlockByNumber" => json!({ "result": block() }),
-        "eth_getCode" => json!({ "result": "0x01" }),
+        "eth_getCode" => json!({ "result": "0x00" }),
+        "eth_getBalance" => json!({ "result": "0x0" }),
         _ => json!({ "error": { "code": -32000, "message": "state is pruned" } }),
     });
 
-    let chain = Node::connect(&reverting.url).await.unwrap();
+    let chain = Foresight::new(Node::connect(&reverting.url).await.unwrap());
     let refused = chain.dry_run(&redemption(), Address::ZERO).await.unwrap();
-    let chain = Node::connect(&failing.url).await.unwrap();
+    let chain = Foresight::new(Node::connect(&failing.url).await.unwrap());
     let fault = chain.dry_run(&redemption(), Address::ZERO).await;
 
     assert!(matches!(refused, Outcome::Refused(denial) if denial.code == DenialCode::Reverted));

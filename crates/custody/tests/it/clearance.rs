@@ -53,7 +53,7 @@ impl Submit for FakeChain {
 }
 
 fn allowed() -> Result<Outcome, BoxError> {
-    Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 100 }))
+    Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 100, changes: vec![] }))
 }
 
 fn redemption() -> Redemption {
@@ -70,7 +70,7 @@ fn redemption() -> Redemption {
 }
 
 /// Gas 100 and a fifth, at 10 wei.
-const WORST: u64 = 1_200;
+const WORST: u64 = 1_250;
 
 fn policy(ceiling: u64) -> ClearingPolicy {
     ClearingPolicy { fee_ceiling: U256::from(ceiling), lifetime: 60 }
@@ -178,7 +178,7 @@ async fn the_signed_transaction_is_the_judged_one() {
     assert_eq!(tx.nonce, 3);
     assert_eq!(tx.max_fee_per_gas, 10);
     assert_eq!(tx.max_priority_fee_per_gas, 1);
-    assert_eq!(tx.gas_limit, 120);
+    assert_eq!(tx.gas_limit, 125);
     assert_eq!(tx.to, TxKind::Call(MANAGER));
     assert_eq!(tx.value, U256::ZERO);
     assert_eq!(tx.input, redemption().calldata());

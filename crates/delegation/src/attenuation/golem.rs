@@ -55,17 +55,11 @@ impl Within for DailySpendLimit {
     fn within(&self, parent: &Self) -> Verdict {
         same("golemId", self.golem_id, parent.golem_id)?;
         same("epoch", self.epoch, parent.epoch)?;
-        longer("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
+        // A spend frees twelve to thirteen buckets later, by its place in its bucket: of two lengths either can free first.
+        same("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
         cap_within("cap", self.cap, parent.cap)?;
         self.listing.within(&parent.listing)
     }
-}
-
-/// What is spent counts longer in a longer bucket. One of a few minutes is compared with itself alone: the window
-/// counts 2^25 of them, which for those is not so far away.
-fn longer(name: &'static str, child: u16, parent: u16) -> Verdict {
-    const FAR: u16 = 10;
-    if parent < FAR { same(name, child, parent) } else { at_least(name, child, parent) }
 }
 
 /// A cap of a [`crate::SpendWindow`] within another one.
@@ -204,7 +198,7 @@ impl Within for GolemCharter {
         }
         subset("classes", self.classes, parent.classes)?;
         self.window.within(&parent.window)?;
-        longer("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
+        same("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
         cap_within("spendCap", self.spend_cap, parent.spend_cap)?;
         at_most("slippageBps", self.slippage_bps, parent.slippage_bps)?;
         nav_within(

@@ -100,11 +100,21 @@ impl<'a> Reckoning<'a> {
     /// The least that any charter lets him touch; without a charter, all of it.
     fn reach(&mut self, holding: &Holding) -> Known {
         if self.law.charters.is_empty() {
-            let balance = holding.facts.balance;
+            let TokenFacts { balance, in_vaults, in_positions, .. } = holding.facts;
             if balance.is_none() && self.let_out(holding, u64::MAX).is_none() {
                 self.missing.insert(Missing { token: holding.token, what: "balance" });
             }
-            return balance;
+            if !self.law.is_boundless() {
+                return balance;
+            }
+            // Any call can be made, so that nothing is out of reach; where nothing bounds the whole, what is known counts.
+            for (fact, what) in [(in_vaults, "inVaults"), (in_positions, "inPositions")] {
+                if fact.is_none() && holding.token != COIN {
+                    self.missing.insert(Missing { token: holding.token, what });
+                }
+            }
+            let beside = [in_vaults, in_positions].map(Option::unwrap_or_default);
+            return sum([balance, Some(beside[0]), Some(beside[1])]);
         }
         let mut reach = None;
         for law in &self.law.charters {
@@ -133,6 +143,10 @@ impl<'a> Reckoning<'a> {
 
     /// What stock caveats let out of a token by `moment`; none where nothing bounds it.
     fn let_out(&self, holding: &Holding, moment: u64) -> Known {
+        // Where any call can be made, it can make others: a cap on the coins of the outer one bounds nothing.
+        if self.law.charters.is_empty() && !self.law.outflow.is_closed() {
+            return None;
+        }
         let Law { now, from, calls, .. } = *self.law;
         let moment = self.law.until.map_or(moment, |until| until.min(moment));
         self.law.outflow.most(holding.token, calls, now, from, moment)

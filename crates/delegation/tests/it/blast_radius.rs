@@ -503,6 +503,43 @@ fn a_chain_without_a_charter_is_everything_in_so_many_words() {
     );
 }
 
+/// ATK-17: a call that carries nothing can have the manager make others, so that a cap on coins alone caps nothing.
+#[test]
+fn a_cap_on_coins_bounds_nothing_where_any_call_can_be_made() {
+    let sum = Rule::NativeTokenTransferAmount(NativeTokenTransferAmount(U256::from(7)));
+    let each = Rule::ValueLte(ValueLte(U256::from(7)));
+    let calls = Rule::LimitedCalls(LimitedCalls(U256::from(2)));
+    let nothing = Rule::ExactCalldata(ExactCalldata(Bytes::new()));
+    let coins = |rules: &[Rule]| {
+        let radius = of(vec![root(rules)], NOW, &facts());
+        let row = radius.assets.iter().find(|asset| asset.token == COIN).unwrap();
+        (radius.everything, row.amount.unwrap())
+    };
+    let (_, all) = coins(&[]);
+
+    assert!(all > U256::from(1_000_000));
+    assert_eq!(coins(std::slice::from_ref(&sum)), (true, all));
+    assert_eq!(coins(&[each, calls]), (true, all));
+    let (everything, some) = coins(&[sum, nothing]);
+    assert!(!everything && some < all, "where the data is fixed it does");
+}
+
+/// What any call can reach it counts, in vaults and pools too.
+#[test]
+fn without_bounds_nothing_is_out_of_reach() {
+    let mut facts = facts();
+    let usdc = facts.tokens.get_mut(&USDC).unwrap();
+    usdc.in_vaults = Some(U256::from(90_000 * DOLLAR));
+    usdc.in_positions = Some(U256::from(50_000 * DOLLAR));
+    let (balance, key) = (usdc.balance.unwrap(), usdc.key_balance.unwrap());
+
+    let radius = of(vec![root(&[])], NOW, &facts);
+
+    let row = radius.assets.iter().find(|asset| asset.token == USDC).unwrap();
+    assert_eq!(row.amount, Some(balance + key + U256::from(140_000 * DOLLAR)));
+    assert!(radius.causes.known() >= U256::from(140_000 * DOLLAR));
+}
+
 #[test]
 fn a_beneficiary_that_is_the_key_makes_a_charter_worth_nothing() {
     let mut charter = charter();

@@ -473,6 +473,19 @@ fn what_nobody_said_is_said() {
         Rule::ValueLte(ValueLte(U256::ZERO)),
     ]);
     assert_eq!(gaps(&endless), [Gap::NoExpiry, Gap::NoSpendBound]);
+    // ATK-17: a call that carries no coins can still move them, unless its data is fixed.
+    let end = Rule::Timestamp(Timestamp { after: 0, before: 9 });
+    let coins = Rule::NativeTokenTransferAmount(NativeTokenTransferAmount(number(1)));
+    let open = grant(&[end.clone(), coins.clone()]);
+    assert_eq!(gaps(&open), [Gap::NoSpendBound]);
+    let plain = Rule::ExactCalldata(ExactCalldata(Bytes::new()));
+    assert_eq!(gaps(&grant(&[end.clone(), coins, plain])), []);
+    // A spend limit counts what is traded, and not what is sent away.
+    let (golem_id, listing) = (GOLEM, Listing::default());
+    let (epoch, cap, bucket_minutes) = (1, 1_000_000, 120);
+    let spend = DailySpendLimit { golem_id, epoch, cap, bucket_minutes, listing };
+    let traded = grant(&[end, Rule::DailySpendLimit(spend)]);
+    assert_eq!(gaps(&traded), [Gap::NoSpendBound]);
     let token = Erc20TransferAmount { token_address: WETH, max_amount: number(1) };
     let small = grant(&[
         Rule::Timestamp(Timestamp { after: 0, before: 9 }),

@@ -98,6 +98,8 @@ impl Dice {
 
 const DAY: u64 = 86_400;
 const MONTH: u32 = 30 * 86_400;
+/// Lengths of buckets: neighbours among them, for which a spend's place in its bucket decides.
+const BUCKETS: [u16; 5] = [1, 119, 120, 121, 840];
 
 pub(super) fn transfer(to: Address, amount: U256) -> Bytes {
     Erc20::transferCall { to, amount }.abi_encode().into()
@@ -280,7 +282,7 @@ pub(super) fn draw(kind: Kind, arena: &Arena, dice: &mut Dice) -> Rule {
             golem_id: arena.golem_id,
             epoch: 1,
             cap: cap(dice),
-            bucket_minutes: dice.pick(&[1, 120, 840]),
+            bucket_minutes: dice.pick(&BUCKETS),
             listing: listing(arena, dice),
         }),
         Kind::Deployed => Rule::Deployed(deployed(B256::with_last_byte(1))),
@@ -360,6 +362,7 @@ pub(super) fn draw(kind: Kind, arena: &Arena, dice: &mut Dice) -> Rule {
             law.listing = listing(arena, dice);
             law.replicants = dice.one_in(2);
             law.spend_cap = cap(dice);
+            law.bucket_minutes = dice.pick(&BUCKETS);
             law.nav_cap = law.spend_cap / (1 + dice.below(2));
             law.slippage_bps = dice.pick(&[50, 100, 200]);
             law.staleness = dice.pick(&[3_600, MONTH]);
@@ -575,7 +578,7 @@ pub(super) fn vary(rule: &Rule, arena: &Arena, dice: &mut Dice) -> Rule {
         Rule::DailySpendLimit(rule) => match dice.below(6) {
             0..=2 => rule.cap = near_cap(rule.cap, dice),
             3 => rule.epoch += 1,
-            4 => rule.bucket_minutes = dice.pick(&[1, 120, 840]),
+            4 => rule.bucket_minutes = dice.pick(&BUCKETS),
             _ => rule.listing = near_listing(&rule.listing, arena, dice),
         },
         Rule::Deployed(rule) => *rule = deployed(B256::with_last_byte(2)),
@@ -681,7 +684,8 @@ pub(super) fn vary(rule: &Rule, arena: &Arena, dice: &mut Dice) -> Rule {
             _ => rule.golem_id = arena.other_golem,
         },
         Rule::Holdings(rule) => match dice.below(8) {
-            0..=2 => rule.thriving_bps = dice.near_bps(rule.thriving_bps),
+            0 | 1 => rule.thriving_bps = dice.near_bps(rule.thriving_bps),
+            2 => rule.stable_bps = dice.near_bps(rule.stable_bps),
             3 => rule.drawdown_bps = dice.near_bps(rule.drawdown_bps),
             4 => rule.loss_bps = dice.near_bps(rule.loss_bps),
             5 => rule.staleness = dice.near_u32(rule.staleness),
@@ -725,6 +729,11 @@ pub(super) fn vary(rule: &Rule, arena: &Arena, dice: &mut Dice) -> Rule {
             if dice.one_in(2) {
                 signers.truncate(2);
             }
+            if dice.one_in(4) {
+                signers.push(OTHER);
+                signers.sort_unstable();
+                signers.dedup();
+            }
             let most = u64::try_from(signers.len()).unwrap_or(1);
             let needed = u8::try_from(1 + dice.below(most)).unwrap_or(1);
             *rule = Threshold::new(needed, signers).unwrap();
@@ -760,7 +769,15 @@ const fn near_window(after: &mut u128, before: &mut u128, dice: &mut Dice) {
 }
 
 fn near_charter(law: &mut GolemCharter, arena: &Arena, dice: &mut Dice) {
-    match dice.below(22) {
+    match dice.below(24) {
+        22 => law.bucket_minutes = dice.pick(&BUCKETS),
+        23 => {
+            let classes = dice.pick(&[
+                Classes::of(&[Class::Swap]),
+                Classes::of(&[Class::Swap, Class::Deposit, Class::Approve]),
+            ]);
+            law.mood = law.mood.map(|mood| CharterMood { classes, ..mood });
+        }
         0..=3 => law.spend_cap = near_cap(law.spend_cap, dice),
         4 | 5 => law.nav_cap = near_cap(law.nav_cap, dice),
         6 => law.nav_bps = dice.near_bps(law.nav_bps),

@@ -1,0 +1,347 @@
+//! Dry runs in this process, on the chain's own state.
+
+mod changes;
+mod state;
+
+use crate::{ChainFault, Node, explain_revert, node::rpc};
+use alloy::{
+    eips::{BlockId, BlockNumberOrTag},
+    network::TransactionBuilder,
+    primitives::{Address, Bytes, TxKind, U256},
+    providers::Provider,
+    rpc::types::{Header, TransactionRequest},
+};
+use async_trait::async_trait;
+use golem_custody::{
+    BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
+    Submit, TransactionPlan,
+};
+use revm::{
+    Context, ExecuteEvm as _, MainBuilder as _, MainContext as _,
+    context::TxEnv,
+    context_interface::result::{EVMError, ExecutionResult, ResultAndState},
+    database::{CacheDB, WrapDatabaseRef},
+    database_interface::{Database, DatabaseCommit as _, DatabaseRef as _},
+};
+use state::{State, Unread};
+use std::{collections::BTreeSet, sync::Arc};
+use tokio::sync::Mutex;
+
+/// Most gas that one transaction may have (EIP-7825).
+const MOST_GAS: u64 = 1 << 24;
+/// How often a run may stop for something that was not read. Each of them is a round trip; a call that touches more
+/// unforeseen places than this is not decided.
+const MOST_STOPS: usize = 256;
+
+/// Judges redemptions on the chain's state without asking the chain to: what it needs of a block is read once, and
+/// what it read is used until there is another block.
+///
+/// It never takes what it could not read for anything: then there is no verdict, only an error.
+#[derive(Debug)]
+pub struct Foresight {
+    node: Node,
+    state: Mutex<Option<Arc<State>>>,
+}
+
+/// What a call did to a state, as far as it may be known to others.
+struct Ran {
+    result: ExecutionResult,
+    changes: Vec<golem_custody::Change>,
+}
+
+impl Foresight {
+    /// Judges by the state of `node`.
+    #[must_use]
+    pub fn new(node: Node) -> Self {
+        Self { node, state: Mutex::new(None) }
+    }
+
+    /// The node whose state it is.
+    #[must_use]
+    pub const fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Runs `redemption` as `redeemer` on the newest block.
+    pub async fn judge(
+        &self,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Result<Outcome, ChainFault> {
+        let header = self.node.header().await?;
+        self.judge_at(header, redemption, redeemer).await
+    }
+
+    /// The same on one block. No request is made where all that is needed of it was read before.
+    pub async fn judge_at(
+        &self,
+        header: Header,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Result<Outcome, ChainFault> {
+        let manager = redemption.manager();
+        let account = redemption.context().root().delegator;
+        let call = Call { from: redeemer, to: manager, data: redemption.calldata() };
+        let (mut state, mut foreseen) =
+            self.at(header, &call, [manager, account, redeemer]).await?;
+        for _ in 0..MOST_STOPS {
+            match verdict(&state, redemption, &call, account, self.node.chain_id()) {
+                Ok(outcome) => {
+                    self.keep(state).await;
+                    return outcome;
+                }
+                Err(unread) => {
+                    let mut wanted = BTreeSet::from([unread]);
+                    if !foreseen {
+                        let block = BlockId::hash_canonical(state.header.hash);
+                        wanted.extend(state.unknown(self.foresee(&call, block).await));
+                        foreseen = true;
+                    }
+                    let mut more = State::clone(&state);
+                    more.read(&self.node, &wanted, &state::Codes::new()).await?;
+                    state = Arc::new(more);
+                }
+            }
+        }
+        Err(ChainFault::TooMuchUnread { stops: MOST_STOPS })
+    }
+
+    /// The state of a block with what will be needed: what was used of late, and what the node says that the call
+    /// touches. One round trip for the first, one more where the second adds to it, none where the block is known; and
+    /// whether the node was asked what the call touches.
+    async fn at(
+        &self,
+        header: Header,
+        call: &Call,
+        needed: [Address; 3],
+    ) -> Result<(Arc<State>, bool), ChainFault> {
+        let known = self.state.lock().await.clone();
+        if let Some(known) = &known
+            && known.header.hash == header.hash
+        {
+            return Ok((Arc::clone(known), false));
+        }
+        let mut wanted: BTreeSet<Unread> = needed.into_iter().map(Unread::Account).collect();
+        wanted.insert(Unread::Account(header.beneficiary));
+        let mut codes = state::Codes::new();
+        if let Some(known) = &known {
+            wanted.extend(known.used_lately());
+            codes = known.lasting_code();
+        }
+        let mut state = State::of(header);
+        let block = BlockId::hash_canonical(state.header.hash);
+        let (read, foreseen) =
+            tokio::join!(state.read(&self.node, &wanted, &codes), self.foresee(call, block));
+        read?;
+        let more = state.unknown(foreseen);
+        if !more.is_empty() {
+            state.read(&self.node, &more, &codes).await?;
+        }
+        Ok((Arc::new(state), true))
+    }
+
+    /// What the node says that the call touches. A node that does not say leaves more to be found on the way.
+    async fn foresee(&self, call: &Call, at: BlockId) -> BTreeSet<Unread> {
+        let request = TransactionRequest::default()
+            .with_from(call.from)
+            .with_to(call.to)
+            .with_input(call.data.clone());
+        let Ok(touched) = self.node.provider().create_access_list(&request).block_id(at).await
+        else {
+            return BTreeSet::new();
+        };
+        touched
+            .access_list
+            .0
+            .into_iter()
+            .flat_map(|item| {
+                let slots = item.storage_keys.into_iter();
+                let slots = slots.map(move |slot| Unread::Slot(item.address, slot.into()));
+                slots.chain([Unread::Account(item.address)])
+            })
+            .collect()
+    }
+
+    /// Keeps what was read, unless somebody knows a newer block by now.
+    async fn keep(&self, state: Arc<State>) {
+        let mut kept = self.state.lock().await;
+        if kept.as_ref().is_none_or(|kept| kept.header.number <= state.header.number) {
+            *kept = Some(state);
+        }
+    }
+}
+
+/// A call of the manager.
+struct Call {
+    from: Address,
+    to: Address,
+    data: Bytes,
+}
+
+/// The verdict, or what must be read for one.
+fn verdict(
+    state: &State,
+    redemption: &Redemption,
+    call: &Call,
+    account: Address,
+    chain_id: u64,
+) -> Result<Result<Outcome, ChainFault>, Unread> {
+    let mut db = CacheDB::new(state);
+    // A call to nothing succeeds in doing nothing: that must not look like a yes.
+    let has_code = |db: &mut CacheDB<&State>, address: Address| {
+        let info = db.basic(address)?;
+        Ok(info.is_some_and(|info| !info.is_empty_code_hash()))
+    };
+    if !has_code(&mut db, call.to)? {
+        let what = "DelegationManager";
+        return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
+    }
+    if !has_code(&mut db, account)? {
+        return Ok(Ok(Outcome::Refused(Denial::new(
+            DenialCode::NoAccount,
+            format!("the owner's account {account} has no code yet, so it cannot execute"),
+        ))));
+    }
+    let ran = match run(state, call, chain_id)? {
+        Ok(ran) => ran,
+        Err(why) => return Ok(Err(ChainFault::Machine { why })),
+    };
+    Ok(Ok(match ran.result {
+        ExecutionResult::Success { gas, .. } => Outcome::Allowed(Preview {
+            block: state.block(),
+            gas: gas.total_gas_spent().max(gas.floor_gas()),
+            changes: ran.changes,
+        }),
+        ExecutionResult::Revert { output, .. } => {
+            Outcome::Refused(explain_revert(&output, redemption.context()))
+        }
+        ExecutionResult::Halt { reason, .. } => Outcome::Refused(Denial::new(
+            DenialCode::Reverted,
+            format!("the call could not be finished: {reason:?}"),
+        )),
+    }))
+}
+
+/// Runs a call on a state and looks at what it changed.
+fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>, Unread> {
+    let done = match transact(WrapDatabaseRef(state), state, call, chain_id) {
+        Ok(done) => done,
+        Err(EVMError::Database(unread)) => return Err(unread),
+        Err(other) => return Ok(Err(other.to_string())),
+    };
+    let ResultAndState { result, state: after } = done;
+    let changes = if result.is_success() {
+        let mut candidates = changes::candidates(result.logs());
+        for (address, account) in &after {
+            let before = state.basic_ref(*address)?.map(|info| info.balance);
+            if before != Some(account.info.balance) {
+                candidates.insert(changes::Question::Native(*address));
+            }
+        }
+        let mut before = CacheDB::new(state);
+        let mut later = CacheDB::new(state);
+        later.commit(after);
+        changes::changes(&candidates, |which, question| {
+            let db = if which == changes::When::Before { &mut before } else { &mut later };
+            read(db, state, question, chain_id)
+        })?
+    } else {
+        Vec::new()
+    };
+    Ok(Ok(Ran { result, changes }))
+}
+
+/// The answer of a view function; none where it has none.
+fn read(
+    db: &mut CacheDB<&State>,
+    state: &State,
+    question: changes::Question,
+    chain_id: u64,
+) -> Result<Option<U256>, Unread> {
+    if let changes::Question::Native(address) = question {
+        return Ok(db.basic(address)?.map(|info| info.balance));
+    }
+    let Some((to, data)) = question.call() else { return Ok(None) };
+    let call = Call { from: Address::ZERO, to, data };
+    match transact(db, state, &call, chain_id) {
+        Ok(done) => {
+            let answer = done.result.into_output().unwrap_or_default();
+            Ok((answer.len() == 32).then(|| U256::from_be_slice(&answer)))
+        }
+        Err(EVMError::Database(unread)) => Err(unread),
+        Err(_other) => Ok(None),
+    }
+}
+
+fn transact<DB: Database>(
+    db: DB,
+    state: &State,
+    call: &Call,
+    chain_id: u64,
+) -> Result<ResultAndState, EVMError<DB::Error>> {
+    let header = &state.header;
+    let mut evm = Context::mainnet()
+        .with_db(db)
+        .modify_cfg_chained(|cfg| {
+            cfg.chain_id = chain_id;
+            // As `eth_call` has it: a question costs nothing and needs no place in a queue.
+            cfg.disable_nonce_check = true;
+            cfg.disable_balance_check = true;
+            cfg.disable_block_gas_limit = true;
+            cfg.disable_eip3607 = true;
+            cfg.disable_base_fee = true;
+            cfg.disable_fee_charge = true;
+        })
+        .modify_block_chained(|block| {
+            block.number = U256::from(header.number);
+            block.timestamp = U256::from(header.timestamp);
+            block.beneficiary = header.beneficiary;
+            block.gas_limit = header.gas_limit;
+            block.basefee = header.base_fee_per_gas.unwrap_or_default();
+            block.prevrandao = Some(header.mix_hash);
+        })
+        .build_mainnet();
+    evm.transact(TxEnv {
+        caller: call.from,
+        kind: TxKind::Call(call.to),
+        data: call.data.clone(),
+        gas_limit: MOST_GAS,
+        chain_id: Some(chain_id),
+        ..TxEnv::default()
+    })
+}
+
+#[async_trait]
+impl DryRun for Foresight {
+    async fn dry_run(
+        &self,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Result<Outcome, BoxError> {
+        Ok(self.judge(redemption, redeemer).await?)
+    }
+}
+
+#[async_trait]
+impl Submit for Foresight {
+    async fn plan(&self, sender: Address) -> Result<TransactionPlan, BoxError> {
+        Submit::plan(&self.node, sender).await
+    }
+
+    async fn submit(&self, transaction: &SignedTransaction) -> Result<Receipt, BoxError> {
+        self.node.submit(transaction).await
+    }
+}
+
+impl Node {
+    /// The newest block's header.
+    pub async fn header(&self) -> Result<Header, ChainFault> {
+        let block = self
+            .provider()
+            .get_block(BlockId::Number(BlockNumberOrTag::Latest))
+            .await
+            .map_err(rpc("the newest block"))?
+            .ok_or(ChainFault::NoHead)?;
+        Ok(block.header)
+    }
+}

@@ -1,0 +1,84 @@
+//! What a call does to balances and allowances: who is concerned is told by the logs, how much by the state.
+
+use super::Unread;
+use alloy::{
+    primitives::{Address, Bytes, Log, U256},
+    sol_types::{SolCall, SolEvent},
+};
+use bardo_bindings::defi::Erc20;
+use golem_custody::{Asset, Change, Held};
+use std::collections::BTreeSet;
+
+/// More changes than a person reads, and than a hostile token may make us look at.
+const MOST: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    Before,
+    After,
+}
+
+/// What a state is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Question {
+    Native(Address),
+    Balance { token: Address, of: Address },
+    Allowance { token: Address, owner: Address, spender: Address },
+}
+
+impl Question {
+    pub(super) fn call(self) -> Option<(Address, Bytes)> {
+        match self {
+            Self::Native(_) => None,
+            Self::Balance { token, of } => {
+                Some((token, Erc20::balanceOfCall { account: of }.abi_encode().into()))
+            }
+            Self::Allowance { token, owner, spender } => {
+                Some((token, Erc20::allowanceCall { owner, spender }.abi_encode().into()))
+            }
+        }
+    }
+
+    fn held(self) -> Held {
+        match self {
+            Self::Native(account) => Held::Balance { asset: Asset::Native, account },
+            Self::Balance { token, of } => {
+                Held::Balance { asset: Asset::Erc20(token), account: of }
+            }
+            Self::Allowance { token, owner, spender } => Held::Allowance { token, owner, spender },
+        }
+    }
+}
+
+/// Whom and what the logs concern.
+pub(super) fn candidates(logs: &[Log]) -> BTreeSet<Question> {
+    let mut all = BTreeSet::new();
+    for log in logs {
+        let token = log.address;
+        if let Ok(moved) = Erc20::Transfer::decode_log(log) {
+            all.extend([moved.from, moved.to].map(|of| Question::Balance { token, of }));
+        } else if let Ok(allowed) = Erc20::Approval::decode_log(log) {
+            let (owner, spender) = (allowed.owner, allowed.spender);
+            all.insert(Question::Allowance { token, owner, spender });
+        }
+    }
+    all
+}
+
+/// Those that came out otherwise than they were, with both.
+pub(super) fn changes(
+    candidates: &BTreeSet<Question>,
+    mut ask: impl FnMut(When, Question) -> Result<Option<U256>, Unread>,
+) -> Result<Vec<Change>, Unread> {
+    let mut all = Vec::new();
+    for question in candidates.iter().take(MOST) {
+        let before = ask(When::Before, *question)?;
+        let after = ask(When::After, *question)?;
+        if let (Some(before), Some(after)) = (before, after)
+            && before != after
+        {
+            all.push(Change { of: question.held(), before, after });
+        }
+    }
+    Ok(all)
+}

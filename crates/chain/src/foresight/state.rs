@@ -1,0 +1,303 @@
+//! What is known of one block's state.
+
+use crate::{ChainFault, Node, node::rpc};
+use alloy::{
+    eips::BlockId,
+    primitives::{Address, B256, Bytes, U256},
+    providers::Provider,
+    rpc::{
+        client::{BatchRequest, Waiter},
+        types::Header,
+    },
+    transports::{RpcError, TransportErrorKind},
+};
+use golem_custody::BlockRef;
+use revm::{
+    bytecode::Bytecode,
+    database_interface::{DBErrorMarker, DatabaseRef},
+    primitives::{KECCAK_EMPTY, StorageKey, StorageValue},
+    state::AccountInfo,
+};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+use tokio::task::JoinSet;
+
+/// Blocks after which what nobody used is forgotten, so that what is re-read does not grow for ever.
+const FORGOTTEN_AFTER: u64 = 64;
+/// Most requests in one batch; larger ones are sent in parts, all at once.
+const BATCH: usize = 500;
+
+/// A piece of state that was never read. The machine stops at it: a zero in its place would be a guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub(super) enum Unread {
+    #[error("account {0} was not read")]
+    Account(Address),
+    #[error("slot {1} of {0} was not read")]
+    Slot(Address, U256),
+    #[error("the hash of block {0} was not read")]
+    BlockHash(u64),
+}
+
+impl DBErrorMarker for Unread {}
+
+/// Something that was read, and the last block that needed it.
+#[derive(Debug)]
+struct Known<T> {
+    value: T,
+    used: AtomicU64,
+}
+
+impl<T> Known<T> {
+    fn at(block: u64, value: T) -> Self {
+        Self { value, used: AtomicU64::new(block) }
+    }
+
+    fn lately(&self, block: u64) -> bool {
+        block.saturating_sub(self.used.load(Relaxed)) <= FORGOTTEN_AFTER
+    }
+}
+
+impl<T: Clone> Clone for Known<T> {
+    fn clone(&self) -> Self {
+        Self::at(self.used.load(Relaxed), self.value.clone())
+    }
+}
+
+/// Code by address, with its hash.
+pub(super) type Codes = HashMap<Address, (Bytecode, B256)>;
+
+/// A block's state, as far as it was read. Everything in it is of that one block.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) header: Header,
+    accounts: HashMap<Address, Known<AccountInfo>>,
+    slots: HashMap<(Address, U256), Known<U256>>,
+    hashes: HashMap<u64, Known<B256>>,
+}
+
+impl State {
+    /// Nothing is known of the block but its header.
+    pub(super) fn of(header: Header) -> Self {
+        Self { header, accounts: HashMap::new(), slots: HashMap::new(), hashes: HashMap::new() }
+    }
+
+    pub(super) fn block(&self) -> BlockRef {
+        BlockRef {
+            number: self.header.number,
+            hash: self.header.hash,
+            timestamp: self.header.timestamp,
+        }
+    }
+
+    /// All that was used of late: what the next block is asked for first.
+    pub(super) fn used_lately(&self) -> BTreeSet<Unread> {
+        let block = self.header.number;
+        let accounts = self.accounts.iter().filter(|(_, known)| known.lately(block));
+        let slots = self.slots.iter().filter(|(_, known)| known.lately(block));
+        accounts
+            .map(|(address, _)| Unread::Account(*address))
+            .chain(slots.map(|(&(address, slot), _)| Unread::Slot(address, slot)))
+            .collect()
+    }
+
+    /// Those of `wanted` that were not read yet.
+    pub(super) fn unknown(&self, wanted: impl IntoIterator<Item = Unread>) -> BTreeSet<Unread> {
+        wanted
+            .into_iter()
+            .filter(|one| match one {
+                Unread::Account(address) => !self.accounts.contains_key(address),
+                Unread::Slot(address, slot) => !self.slots.contains_key(&(*address, *slot)),
+                Unread::BlockHash(number) => !self.hashes.contains_key(number),
+            })
+            .collect()
+    }
+
+    /// Code that stays what it is: a contract's, once it is there. An account without code may get some, and one
+    /// that EIP-7702 upgraded may get other.
+    pub(super) fn lasting_code(&self) -> Codes {
+        let lasting = |info: &AccountInfo| {
+            let code = info.code.clone().filter(|code| !code.is_empty() && !code.is_eip7702())?;
+            Some((code, info.code_hash))
+        };
+        self.accounts
+            .iter()
+            .filter_map(|(address, known)| Some((*address, lasting(&known.value)?)))
+            .collect()
+    }
+
+    /// Reads `wanted` from the node, in one round trip, and on this block by its hash.
+    pub(super) async fn read(
+        &mut self,
+        node: &Node,
+        wanted: &BTreeSet<Unread>,
+        codes: &Codes,
+    ) -> Result<(), ChainFault> {
+        let number = self.header.number;
+        let answers = ask(node, self.header.hash, wanted, codes).await?;
+        for answer in answers {
+            match answer {
+                Answer::Account(address, info) => {
+                    self.accounts.insert(address, Known::at(number, info));
+                }
+                Answer::Slot(address, slot, value) => {
+                    self.slots.insert((address, slot), Known::at(number, value));
+                }
+                Answer::BlockHash(block, hash) => {
+                    self.hashes.insert(block, Known::at(number, hash));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl DatabaseRef for State {
+    type Error = Unread;
+
+    fn basic_ref(&self, address: Address) -> Result<Option<AccountInfo>, Unread> {
+        let known = self.accounts.get(&address).ok_or(Unread::Account(address))?;
+        known.used.store(self.header.number, Relaxed);
+        Ok(Some(known.value.clone()))
+    }
+
+    fn code_by_hash_ref(&self, _hash: B256) -> Result<Bytecode, Unread> {
+        // Every account brings its code with it.
+        Ok(Bytecode::default())
+    }
+
+    fn storage_ref(&self, address: Address, slot: StorageKey) -> Result<StorageValue, Unread> {
+        let known = self.slots.get(&(address, slot)).ok_or(Unread::Slot(address, slot))?;
+        known.used.store(self.header.number, Relaxed);
+        Ok(known.value)
+    }
+
+    fn block_hash_ref(&self, number: u64) -> Result<B256, Unread> {
+        self.hashes.get(&number).map(|known| known.value).ok_or(Unread::BlockHash(number))
+    }
+}
+
+enum Answer {
+    Account(Address, AccountInfo),
+    Slot(Address, U256, U256),
+    BlockHash(u64, B256),
+}
+
+/// What will be answered to one piece that was asked for.
+enum Pending {
+    Account(Address, Waiter<U256>, Waiter<U256>, Code),
+    Slot(Address, U256, Waiter<U256>),
+    BlockHash(u64, Waiter<Option<Hashed>>),
+}
+
+enum Code {
+    Known(Bytecode, B256),
+    Asked(Waiter<Bytes>),
+}
+
+/// The part of a block that is looked at.
+#[derive(Clone, Debug, serde::Deserialize)]
+struct Hashed {
+    hash: B256,
+}
+
+type Fault = RpcError<TransportErrorKind>;
+
+async fn ask(
+    node: &Node,
+    at: B256,
+    wanted: &BTreeSet<Unread>,
+    codes: &Codes,
+) -> Result<Vec<Answer>, ChainFault> {
+    let fault = || rpc("the state of a block");
+    let at = BlockId::hash_canonical(at);
+    let client = node.provider().client();
+    let mut pending = Vec::with_capacity(wanted.len());
+    let mut batches = JoinSet::new();
+    let mut batch = BatchRequest::new(client);
+    let mut size = 0;
+    for one in wanted {
+        let asked = match *one {
+            Unread::Account(address) => {
+                size += 3;
+                let code = match codes.get(&address) {
+                    Some((code, hash)) => Code::Known(code.clone(), *hash),
+                    None => {
+                        Code::Asked(batch.add_call("eth_getCode", &(address, at)).map_err(fault())?)
+                    }
+                };
+                Pending::Account(
+                    address,
+                    batch.add_call("eth_getBalance", &(address, at)).map_err(fault())?,
+                    batch.add_call("eth_getTransactionCount", &(address, at)).map_err(fault())?,
+                    code,
+                )
+            }
+            Unread::Slot(address, slot) => {
+                size += 1;
+                let value = batch.add_call("eth_getStorageAt", &(address, slot, at));
+                Pending::Slot(address, slot, value.map_err(fault())?)
+            }
+            Unread::BlockHash(number) => {
+                size += 1;
+                let block = batch.add_call(
+                    "eth_getBlockByNumber",
+                    &(alloy::eips::BlockNumberOrTag::Number(number), false),
+                );
+                Pending::BlockHash(number, block.map_err(fault())?)
+            }
+        };
+        pending.push(asked);
+        if size >= BATCH {
+            batches.spawn(std::mem::replace(&mut batch, BatchRequest::new(client)).send());
+            size = 0;
+        }
+    }
+    if size > 0 {
+        batches.spawn(batch.send());
+    }
+    while let Some(sent) = batches.join_next().await {
+        // A batch that panics would be a fault of ours; its answers never come, and so nothing is decided.
+        if let Ok(answered) = sent {
+            answered.map_err(fault())?;
+        }
+    }
+    let mut answers = Vec::with_capacity(pending.len());
+    for one in pending {
+        answers.push(answered(one).await.map_err(fault())?);
+    }
+    Ok(answers)
+}
+
+async fn answered(pending: Pending) -> Result<Answer, Fault> {
+    Ok(match pending {
+        Pending::Account(address, balance, nonce, code) => {
+            let (code, code_hash) = match code {
+                Code::Known(code, hash) => (code, hash),
+                Code::Asked(code) => {
+                    let code = Bytecode::new_raw_checked(code.await?).map_err(|_malformed| {
+                        TransportErrorKind::custom_str("code that is none")
+                    })?;
+                    let hash = if code.is_empty() { KECCAK_EMPTY } else { code.hash_slow() };
+                    (code, hash)
+                }
+            };
+            let nonce = u64::try_from(nonce.await?)
+                .map_err(|_beyond| TransportErrorKind::custom_str("a nonce beyond 64 bits"))?;
+            let info = AccountInfo {
+                balance: balance.await?,
+                nonce,
+                code_hash,
+                code: Some(code),
+                ..AccountInfo::default()
+            };
+            Answer::Account(address, info)
+        }
+        Pending::Slot(address, slot, value) => Answer::Slot(address, slot, value.await?),
+        Pending::BlockHash(number, block) => match block.await? {
+            Some(block) => Answer::BlockHash(number, block.hash),
+            None => return Err(TransportErrorKind::custom_str("no such block")),
+        },
+    })
+}
