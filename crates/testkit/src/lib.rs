@@ -4,6 +4,7 @@ mod agent;
 pub mod devchain;
 mod in_process;
 mod multisig;
+mod proxy;
 mod stage;
 
 pub use agent::{
@@ -12,4 +13,5 @@ pub use agent::{
 };
 pub use in_process::Course;
 pub use multisig::MultiSigOwner;
+pub use proxy::Proxy;
 pub use stage::{Owner, Stage, dollars, fixed_signer, root};

@@ -18,10 +18,13 @@ use bardo_bindings::{
     framework::DELEGATION_MANAGER,
     golem_registry, threshold_enforcer,
 };
-use bardo_testkit::{Agent, Owner, Stage, bundled, charter, chartered, dollars, fair_swap, swap};
-use golem_chain::{AccountKind, Foresight, explain_revert, revocation};
+use bardo_testkit::{
+    Agent, Owner, Proxy, Stage, bundled, charter, chartered, dollars, fair_swap, swap,
+};
+use golem_chain::{AccountKind, Foresight, Node, explain_revert, revocation};
 use golem_custody::{
-    DenialCode, Execution, Outcome, OwnerSigner, Redemption, SessionKey, SessionSigner as _,
+    Asset, DenialCode, Execution, Held, Outcome, OwnerSigner, Redemption, SessionKey,
+    SessionSigner as _,
 };
 use golem_delegation::{
     Caveat, Delegation, PermissionContext,
@@ -32,7 +35,7 @@ use golem_delegation::{
         Role, Threshold,
     },
 };
-use std::{collections::BTreeMap, num::NonZeroU32};
+use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
 const DOLLAR: u64 = 1_000_000;
 /// Attempts that each rule must refuse.
@@ -528,5 +531,82 @@ async fn the_dry_run_says_what_the_chain_says() -> Result<()> {
         let count = refused.get(&format!("{:?}", scene.rule)).copied().unwrap_or_default();
         ensure!(count >= 50, "{:?} refused {count}", scene.rule);
     }
+    Ok(())
+}
+
+/// After a new block everything that was touched is read again at once: at most three round trips, whatever has moved.
+/// On a block that is known nothing is asked at all.
+#[tokio::test]
+async fn a_new_block_costs_three_round_trips_and_a_known_one_none() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (owner, agent, law) = golem(&stage, AccountKind::Hybrid, |_| ()).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::from_millis(50)).await?;
+    let foresight = Foresight::new(Node::connect(proxy.url()).await?);
+    let by = agent.key.address();
+    let swap = agent.redemption(&fair_swap(&stage, agent.account, dollars(1)))?;
+    let judged = async || -> Result<Outcome> { Ok(foresight.judge(&swap, by).await?) };
+    let _ = (proxy.requests(), proxy.round_trips());
+
+    ensure!(matches!(judged().await?, Outcome::Allowed(_)), "at first");
+    let cold = proxy.round_trips();
+    for dollars_moved in [1, 300, 50] {
+        // The pool's price, its observations and the feed all move.
+        let other = stage.owner(AccountKind::Stateless7702).await?;
+        let moved = fair_swap(&stage, other.account.address, dollars(dollars_moved));
+        other.account.act(stage.node(), &other.signer, &[moved]).await?;
+        stage.set_price(stage.book().eth_usd, 250_000_000_000).await?;
+        let _ = (proxy.requests(), proxy.round_trips());
+        ensure!(matches!(judged().await?, Outcome::Allowed(_)), "after ${dollars_moved}");
+        let warm = proxy.round_trips();
+        ensure!(warm <= 3, "{warm} round trips after a new block, {cold} at first");
+    }
+    let header = foresight.node().header().await?;
+    let _ = foresight.judge_at(header.clone(), &swap, by).await?;
+    let _ = (proxy.requests(), proxy.round_trips());
+    for _ in 0..3 {
+        let again = foresight.judge_at(header.clone(), &swap, by).await?;
+        ensure!(matches!(again, Outcome::Allowed(_)), "on a known block");
+    }
+    ensure!(proxy.requests() == 0, "a known block was asked about");
+
+    // And what the new block says is what counts.
+    let stop = GolemRegistry::revokeCall { golemId: law.golem_id };
+    sent(&stage, owner.signer.address(), golem_registry(), &stop).await?;
+    match judged().await? {
+        Outcome::Refused(denial) => ensure!(denial.code == DenialCode::Revoked, "{denial:?}"),
+        Outcome::Allowed(_) => bail!("judged by the block before"),
+    }
+    Ok(())
+}
+
+/// What would change is read from the state, before and after.
+#[tokio::test]
+async fn an_allowed_redemption_says_what_it_changes() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (_, agent, _) = golem(&stage, AccountKind::Stateless7702, |_| ()).await?;
+    let (account, key) = (agent.account, agent.key.address());
+    let (usdc, router) = (stage.book().usdc, stage.book().swap_router_02);
+    let allow = Erc20::approveCall { spender: router, amount: dollars(77) };
+    let gas = U256::from(1_000_000_000_000_000_u64);
+    let pay = Execution { target: key, value: gas, data: Bytes::new() };
+    let calls = [pay, call(usdc, &allow), fair_swap(&stage, account, dollars(7))];
+    let context = PermissionContext::new(vec![agent.grant.clone()])?;
+    let batch = Redemption::batch(DELEGATION_MANAGER, context, &calls);
+
+    let preview = match stage.foresight().judge(&batch, key).await? {
+        Outcome::Allowed(preview) => preview,
+        Outcome::Refused(denial) => bail!("{denial:?}"),
+    };
+    let change = |of: Held| preview.changes.iter().find(|change| change.of == of);
+    let balance = |asset, account| change(Held::Balance { asset, account });
+
+    let spent = balance(Asset::Erc20(usdc), account).context("dollars")?;
+    ensure!((spent.before, spent.after) == (dollars(10_000), dollars(9_993)), "{spent:?}");
+    let bought = balance(Asset::Erc20(stage.book().weth), account).context("ether bought")?;
+    ensure!(bought.before.is_zero() && bought.after > U256::from(1u64 << 50), "{bought:?}");
+    let paid = balance(Asset::Native, key).context("gas money")?;
+    ensure!(paid.after - paid.before == gas, "{paid:?}");
+    let allowed = change(Held::Allowance { token: usdc, owner: account, spender: router });
+    ensure!(allowed.context("allowance")?.after == dollars(70), "{allowed:?}");
     Ok(())
 }
