@@ -219,6 +219,14 @@ Delegations may come in any order. What a state is not given for is shown as unk
         after_help = "Example:\n  bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw"
     )]
     Redeem(RedeemArgs),
+
+    /// End a grant, or all charters, by one transaction of the owner's key
+    #[command(after_help = "Examples:
+  bardo delegation revoke --rpc URL --context signed.json --key-file owner.key
+  bardo delegation revoke --rpc URL --all --keystore owner.json
+
+Whatever stands on a revoked grant ends with it. No Golem and no other process is needed.")]
+    Revoke(RevokeArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -431,6 +439,28 @@ pub(crate) struct RedeemArgs {
     /// Most the transaction may cost, in wei [default: 0.005 ether]
     #[arg(long, value_name = "WEI")]
     pub(crate) fee_ceiling: Option<U256>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// The chain's JSON-RPC endpoint
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
+    pub(crate) rpc: Url,
+    /// Signed delegations as JSON, leaf first, or a permission context in hex: its root ends
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// Every charter of every Golem of this key, at the registry
+    #[arg(long, conflicts_with = "context")]
+    pub(crate) all: bool,
+    /// The owner's key
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
+    /// Most the transaction may cost, in wei [default: 0.05 ether]
+    #[arg(long, value_name = "WEI")]
+    pub(crate) fee_ceiling: Option<U256>,
+    /// Seconds to wait for the transaction to be mined
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    pub(crate) timeout: u64,
 }
 
 #[derive(Debug, Args)]

@@ -40,6 +40,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Tree(args)) => commands::tree(&args),
         Command::Delegation(DelegationCommand::Simulate(args)) => commands::simulate(&args).await,
         Command::Delegation(DelegationCommand::Redeem(args)) => commands::redeem(&args).await,
+        Command::Delegation(DelegationCommand::Revoke(args)) => commands::revoke(&args).await,
         Command::Demo => demo::run(json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
         Command::Permission(PermissionCommand::Explain(args)) => {

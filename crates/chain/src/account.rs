@@ -86,6 +86,25 @@ impl Account {
         Self { kind: AccountKind::Stateless7702, address: owner, owner, factory_call: None }
     }
 
+    /// The account at `address` that `owner`'s key rules: his own EOA, or a Hybrid account that names him.
+    pub async fn ruled_by(
+        node: &Node,
+        owner: Address,
+        address: Address,
+    ) -> Result<Self, OwnerError> {
+        if address == owner {
+            return Ok(Self::stateless_7702(owner));
+        }
+        node.require("the owner's account", address).await?;
+        // Other kinds have no such function, or another owner: either way this key does not rule them.
+        match node.read(address, HybridDeleGator::ownerCall {}).await {
+            Ok(named) if named == owner => {
+                Ok(Self { kind: AccountKind::Hybrid, address, owner, factory_call: None })
+            }
+            _ => Err(OwnerError::NotTheOwner { account: address, owner }),
+        }
+    }
+
     /// The factory's calldata that creates the account; none for an EOA, which is upgraded.
     #[must_use]
     pub const fn creation(&self) -> Option<&Bytes> {
@@ -221,6 +240,26 @@ impl Account {
             }
         };
         Ok(OwnerCall { from: self.owner, to: DELEGATION_MANAGER, data })
+    }
+}
+
+impl OwnerCall {
+    /// A plain call of the owner's EOA.
+    #[must_use]
+    pub fn new<C: SolCall>(from: Address, to: Address, call: &C) -> Self {
+        Self { from, to, data: call.abi_encode().into() }
+    }
+
+    /// Sends it by the owner's key, for at most `ceiling` wei, and waits.
+    pub async fn send(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        ceiling: U256,
+    ) -> Result<TransactionReceipt, OwnerError> {
+        let plan = node.plan(self.from).await?;
+        let data = self.data.clone();
+        send(node, owner, Outgoing { plan, to: self.to, data, upgrade: None, ceiling }).await
     }
 }
 

@@ -34,6 +34,14 @@ pub enum OwnerError {
         /// The account.
         account: Address,
     },
+    /// Somebody else rules the account.
+    #[error("the key of {owner} does not rule account {account}; nothing was sent")]
+    NotTheOwner {
+        /// The account.
+        account: Address,
+        /// Whose key it is.
+        owner: Address,
+    },
     /// The upgrade was sent and did not take effect.
     #[error("account {account} was not upgraded: its nonce had moved; nothing else was done")]
     NotUpgraded {

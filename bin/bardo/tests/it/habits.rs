@@ -9,6 +9,7 @@ const COMMANDS: &[&[&str]] = &[
     &["chains"],
     &["completions"],
     &["delegation", "explain"],
+    &["delegation", "revoke"],
     &["delegation", "attenuates"],
     &["delegation", "blast-radius"],
     &["delegation", "hash"],

@@ -2,7 +2,7 @@
 
 use crate::command::bardo;
 use anyhow::{Context, Result, ensure};
-use bardo_testkit::{Stage, dollars, swap, swap_grant, unsigned};
+use bardo_testkit::{Agent, Stage, dollars, fair_swap, swap, swap_grant, unsigned};
 use golem_chain::{AccountKind, Node};
 use golem_custody::{Execution, Password};
 use golem_delegation::terms::MortalityTimeWindow;
@@ -93,4 +93,67 @@ async fn a_7702_owner_revokes_with_his_wallet_alone() -> Result<()> {
 #[tokio::test]
 async fn a_hybrid_owner_revokes_with_his_wallet_alone() -> Result<()> {
     revoked_by_a_wallet_that_is_not_ours(AccountKind::Hybrid).await
+}
+
+/// G5: the command does in one transaction what a wallet would, for either kind of account, and says so when the key
+/// is not the owner's.
+#[tokio::test]
+async fn an_owner_revokes_one_grant_or_all_charters_by_one_transaction() -> Result<()> {
+    for kind in [AccountKind::Stateless7702, AccountKind::Hybrid] {
+        let stage = Stage::open().await?;
+        let owner = stage.owner(kind).await?;
+        let folder = tempfile::tempdir()?;
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        fs::write(path("pw"), "pw")?;
+        fs::set_permissions(path("pw"), fs::Permissions::from_mode(0o600))?;
+        let pw = Password::from_file(Path::new(&path("pw")))?;
+        owner.signer.save(Path::new(&path("owner.json")), &pw)?;
+        let stranger = bardo([
+            "session",
+            "new",
+            "--keystore",
+            &path("other.json"),
+            "--password-file",
+            &path("pw"),
+        ])?;
+        ensure!(stranger.code == 0, "{stranger:?}");
+        let rpc = stage.chain().url().as_str();
+        let revoke = |key: &str, more: &[&str]| {
+            let (key, pw) = (path(key), path("pw"));
+            let words = ["delegation", "revoke", "--rpc", rpc, "--json", "--keystore", &key];
+            bardo([&words[..], &["--password-file", &pw], more].concat())
+        };
+        let allowed = |grant: &str, call: &Execution| {
+            let (grant, target) = (path(grant), call.target.to_string());
+            let (data, words) = (call.data.to_string(), ["delegation", "simulate", "--rpc", rpc]);
+            let call = ["--context", &grant, "--target", &target, "--data", &data, "--json"];
+            bardo([&words[..], &call].concat())
+        };
+
+        let stock = Agent::hired(&stage, &owner, 5).await?;
+        fs::write(path("stock.json"), serde_json::to_string(&stock.grant)?)?;
+        let one = swap(&stage, stock.account, dollars(1));
+        let seen = allowed("stock.json", &one)?.json()?;
+        ensure!(
+            seen["allowed"] == true && seen["changes"].as_array().is_some_and(|all| all.len() >= 4),
+            "{seen}"
+        );
+        let refused = revoke("other.json", &["--context", &path("stock.json")])?;
+        ensure!(refused.code == 1 && refused.stdout.contains("does not rule"), "{refused:?}");
+        let done = revoke("owner.json", &["--context", &path("stock.json")])?;
+        ensure!(done.code == 0 && done.json()?["revoked"] == true, "{done:?}");
+        ensure!(allowed("stock.json", &one)?.json()?["code"] == "DELEGATION_DISABLED");
+        let again = revoke("owner.json", &["--context", &path("stock.json")])?;
+        ensure!(again.code == 0 && again.json()?["transaction"].is_null(), "{again:?}");
+
+        let law = Agent::chartered(&stage, &owner, |_| ()).await?;
+        fs::write(path("law.json"), serde_json::to_string(&law.grant)?)?;
+        let fair = fair_swap(&stage, law.account, dollars(1));
+        ensure!(allowed("law.json", &fair)?.code == 0);
+        let done = revoke("owner.json", &["--all"])?;
+        ensure!(done.code == 0 && done.json()?["generation"] == 1, "{done:?}");
+        ensure!(allowed("law.json", &fair)?.json()?["code"] == "CAV-REVOKED");
+        ensure!(revoke("owner.json", &[])?.code == 2, "which one?");
+    }
+    Ok(())
 }
