@@ -46,7 +46,7 @@ struct Dice(u64);
 
 impl Dice {
     /// From zero, below `end`.
-    fn below(&mut self, end: u64) -> u64 {
+    const fn below(&mut self, end: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
@@ -57,6 +57,11 @@ impl Dice {
     }
 }
 
+/// Makes what a rule refuses.
+type Foul = Box<dyn Fn(&Stage, &mut Dice) -> Vec<Execution>>;
+/// The same, of an account and its agent's key.
+type FoulOf = Box<dyn Fn(Address, Address) -> Foul>;
+
 /// Somebody who may do something, and what he tries.
 struct Scene {
     rule: DenialCode,
@@ -66,7 +71,7 @@ struct Scene {
     /// How many that should be fine.
     fine: u64,
     /// Makes what the rule refuses.
-    foul: Box<dyn Fn(&Stage, &mut Dice) -> Vec<Execution>>,
+    foul: Foul,
 }
 
 fn call<C: SolCall>(target: Address, call: &C) -> Execution {
@@ -84,6 +89,15 @@ fn fair(account: Address, least: u64, most: u64) -> impl Fn(&Stage, &mut Dice) -
     move |stage, dice| {
         vec![fair_swap(stage, account, dollars(least + dice.below(most - least + 1)))]
     }
+}
+
+/// A function that nobody knows.
+fn under_another_name(mut call: Execution, dice: &mut Dice) -> Execution {
+    let name = dice.address();
+    let (selector, _) = name.split_at(4);
+    let arguments = call.data.get(4..).unwrap_or_default();
+    call.data = [selector, arguments].concat().into();
+    call
 }
 
 /// A new owner and his Golem under a charter.
@@ -105,7 +119,7 @@ async fn of_actions(stage: &Stage) -> Result<Vec<Scene>> {
     let kinds = [AccountKind::Stateless7702, AccountKind::Hybrid];
     let (_, one, _) = golem(stage, kinds[0], |_| ()).await?;
     let (_, other, _) = golem(stage, kinds[1], |_| ()).await?;
-    let rules: Vec<(DenialCode, Box<dyn Fn(Address, Address) -> Foul>)> = vec![
+    let rules: Vec<(DenialCode, FoulOf)> = vec![
         (
             DenialCode::Slippage,
             Box::new(|account, _| {
@@ -137,11 +151,7 @@ async fn of_actions(stage: &Stage) -> Result<Vec<Scene>> {
             DenialCode::Method,
             Box::new(|account, _| {
                 Box::new(move |stage, dice| {
-                    let mut odd = fair_swap(stage, account, dollars(1));
-                    let mut data = odd.data.to_vec();
-                    data[..4].copy_from_slice(&dice.address()[..4]);
-                    odd.data = data.into();
-                    vec![odd]
+                    vec![under_another_name(fair_swap(stage, account, dollars(1)), dice)]
                 })
             }),
         ),
@@ -200,8 +210,6 @@ async fn of_actions(stage: &Stage) -> Result<Vec<Scene>> {
     }
     Ok(scenes)
 }
-
-type Foul = Box<dyn Fn(&Stage, &mut Dice) -> Vec<Execution>>;
 
 /// What is wrong with a grant, or with the Golem's life.
 async fn of_lives(stage: &Stage) -> Result<Vec<Scene>> {
@@ -373,11 +381,7 @@ async fn of_stock(stage: &Stage) -> Result<Vec<Scene>> {
                 vec![Execution { target: dice.address(), ..swap(stage, account, dollars(1)) }]
             }),
             DenialCode::Method => Box::new(move |stage, dice| {
-                let mut odd = swap(stage, account, dollars(1));
-                let mut data = odd.data.to_vec();
-                data[..4].copy_from_slice(&dice.address()[..4]);
-                odd.data = data.into();
-                vec![odd]
+                vec![under_another_name(swap(stage, account, dollars(1)), dice)]
             }),
             DenialCode::Value => Box::new(move |stage, dice| {
                 let value = U256::from(1 + dice.below(1_000));

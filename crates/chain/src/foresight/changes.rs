@@ -39,7 +39,7 @@ impl Question {
         }
     }
 
-    fn held(self) -> Held {
+    const fn held(self) -> Held {
         match self {
             Self::Native(account) => Held::Balance { asset: Asset::Native, account },
             Self::Balance { token, of } => {

@@ -50,7 +50,7 @@ struct Known<T> {
 }
 
 impl<T> Known<T> {
-    fn at(block: u64, value: T) -> Self {
+    const fn at(block: u64, value: T) -> Self {
         Self { value, used: AtomicU64::new(block) }
     }
 
