@@ -285,7 +285,9 @@ library Holdings {
         address asset,
         uint256 units
     ) private view returns (uint256) {
-        if (holding.shares) units = IVault(holding.token).convertToAssets(units);
+        if (holding.shares) {
+            units = IVault(holding.token).convertToAssets(units);
+        }
         return listing.valueIn(answers, asset, units);
     }
 
