@@ -58,6 +58,7 @@ devchain: setup contracts devchain-state ## build the local chain's state, if it
 .PHONY: bench fuzz mutants gen-mutants all-mutants soak
 bench: setup contracts binaries devchain-state ## benchmarks, as ratios against peers
 	@cargo bench --quiet --locked -p bardo-e2e --bench delegation
+	@cargo bench --quiet --locked -p bardo-e2e --bench chain
 
 fuzz: setup ## fuzz every target for FUZZ_SECONDS (120) and record the result
 	@tools/fuzz.sh $(FUZZ_SOURCES)

@@ -5,6 +5,8 @@
 //! stands beside our own hash of the same twelve caveats. How each grows is shown by a hundred times as much of it.
 //! Times are reported and not asserted: what lasts is the ratio. `target/bench/delegation.json` keeps the numbers.
 
+mod machine;
+
 use alloy::primitives::{Address, B256, Bytes, U256, address, bytes, fixed_bytes};
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::framework::DELEGATION_MANAGER;
@@ -27,15 +29,12 @@ use std::{
     hint::black_box,
     io::Write,
     process::{Command, Stdio},
-    thread,
     time::{Duration, Instant},
 };
 
 const KEY: u8 = 0x0b;
 const ROUNDS: usize = 9;
 const ROUND: Duration = Duration::from_millis(200);
-/// Share of all cores' time that others may take before numbers mean nothing.
-const BUSY: f64 = 0.25;
 
 /// What the kit did, and how often in a second.
 #[derive(Debug, Deserialize)]
@@ -52,12 +51,7 @@ struct Kit {
 }
 
 fn main() -> Result<()> {
-    let busy = busy()?;
-    ensure!(
-        busy < BUSY || std::env::var_os("BENCH_BUSY").is_some(),
-        "the machine is busy ({:.0} % of its time): try later, or set BENCH_BUSY=1",
-        busy * 100.0
-    );
+    machine::quiet()?;
 
     let owner = fixed_signer(KEY)?;
     let domain = SigningDomain { chain_id: 8453, manager: DELEGATION_MANAGER };
@@ -328,22 +322,4 @@ fn kit(subject: &Value) -> Result<Kit> {
     let output = node.wait_with_output()?;
     ensure!(output.status.success(), "kit.mjs failed");
     Ok(serde_json::from_slice(&output.stdout)?)
-}
-
-/// Share of the machine's time that is taken while we do nothing.
-fn busy() -> Result<f64> {
-    let sample = || -> Result<(u64, u64)> {
-        let stat = fs::read_to_string("/proc/stat").context("read /proc/stat")?;
-        let line = stat.lines().next().unwrap_or_default();
-        let ticks: Vec<u64> =
-            line.split_whitespace().skip(1).map_while(|field| field.parse().ok()).collect();
-        // The fourth and fifth: idle, and waiting for a disk.
-        Ok((ticks.iter().take(8).sum(), ticks.iter().skip(3).take(2).sum()))
-    };
-    let (all, idle) = sample()?;
-    thread::sleep(Duration::from_secs(1));
-    let (all_then, idle_then) = sample()?;
-    let share = |part: u64| Duration::from_millis(part).as_secs_f64();
-    let (all, idle) = (all_then.saturating_sub(all), idle_then.saturating_sub(idle));
-    Ok(if all == 0 { 0.0 } else { 1.0 - share(idle) / share(all) })
 }
