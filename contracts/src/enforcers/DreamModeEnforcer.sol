@@ -7,9 +7,10 @@ import {GolemWord} from "../registry/GolemWord.sol";
 import {GolemLife} from "../rules/GolemLife.sol";
 import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 
-/// @notice Keeps a dreaming Golem from acting, whatever its runtime believes.
+/// @notice Keeps a dreaming Golem from acting, whatever its runtime believes, until it dies.
 /// @dev Terms: golemId 32 ‖ registry 20, 52 bytes; twin `DreamMode` in Rust. Modes: single and batch, as
-///      the rule never looks at the execution. There is no state.
+///      the rule never looks at the execution. There is no state. In Terminal no dream counts: what a dying
+///      Golem may do is for the phase's rule to say.
 ///
 ///      Not promised: anything against a thief of the key, who wakes the Golem himself.
 contract DreamModeEnforcer is CaveatEnforcer {

@@ -35,11 +35,12 @@ struct Holding {
     address position;
     /// @dev Whether a vault's books say what it is worth.
     bool shares;
-    /// @dev The position that it becomes by a withdrawal, which nobody measures; set where it is worth something.
+    /// @dev The position that withdrawals make of it, which nobody measures; set where it is worth something.
     address home;
     uint256 unitsBefore;
     uint256 units;
-    /// @dev Of the units held now, in micro-dollars; zero until they are judged.
+    /// @dev In micro-dollars and at the prices of now; zero until they are judged.
+    uint256 valueBefore;
     uint256 value;
 }
 
@@ -51,8 +52,8 @@ struct Holding {
 ///      A position is what is held of one listed token. Ether and wrapped ether are one: to wrap is not
 ///      to buy; whoever lists one lists the other, or what is wrapped seems new. A vault's shares are
 ///      a position of their own, whatever its asset, for what they risk is the vault; that asset must
-///      be listed, and what is bought of it counts together with what lies in vaults, which comes home
-///      unasked. What is not listed counts as nothing, and so does liquidity: it has left until it
+///      be listed. And they are of one family with it, through vaults of vaults too, for they come home
+///      unmeasured: whatever of a family is bought, all of it counts. What is not listed counts as nothing, and so does liquidity: it has left until it
 ///      is taken back.
 ///
 ///      An execution is judged by what the account held before it and holds after it, both at the
@@ -214,6 +215,8 @@ library Holdings {
             if (phase > Phase.Stable) revert Holdings_PhaseForbidsGrowth(position, phase);
             if (below) revert Holdings_Drawdown(position, sums.total, least);
             if (value > most) revert Holdings_TooLarge(position, value, most);
+            address home = holdings[i].home;
+            if (home != cash) _requireFamily(holdings, home, most);
         }
         // A mark beyond its field is kept as the most.
         return (word & ~MARK) | (mark < MARK ? mark : MARK);
@@ -254,6 +257,16 @@ library Holdings {
         return listing.role(token) == Role.Weth ? address(0) : token;
     }
 
+    /// @dev Where withdrawals lead from a token, through as many vaults as are listed: a circle ends too.
+    function _home(bytes calldata listing, address token) private view returns (address) {
+        uint256 left = listing.targetCount();
+        while (left != 0 && listing.role(token) == Role.Vault) {
+            token = IVault(token).asset();
+            left--;
+        }
+        return _positionOf(listing, token);
+    }
+
     // What it is worth
 
     /// @dev Feeds are read once, and only for what is or was held.
@@ -267,10 +280,10 @@ library Holdings {
             Holding memory holding = holdings[i];
             if (holding.unitsBefore == 0 && holding.units == 0) continue;
             address asset = holding.shares ? IVault(holding.token).asset() : holding.token;
-            holding.home = _positionOf(listing, asset);
+            holding.home = _home(listing, asset);
             uint256 then = _value(listing, answers, holding, asset, holding.unitsBefore);
             uint256 value = _value(listing, answers, holding, asset, holding.units);
-            holding.value = value;
+            (holding.valueBefore, holding.value) = (then, value);
             sums.totalBefore += then;
             sums.total += value;
             if (value < then) sums.out += then - value;
@@ -292,7 +305,7 @@ library Holdings {
     }
 
     /// @dev A position in all forms it is held in: whether it grew, by units, so that a price that moved is
-    ///      no growth and whoever sells is never refused for it; and what it is worth, with what can come home to it.
+    ///      no growth and whoever sells is never refused for it; and what it is worth.
     function _together(Holding[] memory holdings, address position)
         private
         pure
@@ -302,15 +315,25 @@ library Holdings {
         uint256 units;
         for (uint256 i = 0; i < holdings.length; i++) {
             Holding memory holding = holdings[i];
-            if (holding.position == position) {
-                then += holding.unitsBefore;
-                units += holding.units;
-                value += holding.value;
-            } else if (holding.shares && holding.home == position) {
-                value += holding.value;
-            }
+            if (holding.position != position) continue;
+            then += holding.unitsBefore;
+            units += holding.units;
+            value += holding.value;
         }
         grew = units > then;
+    }
+
+    /// @dev What goes from one member to another, as into a vault, is no growth of the family; both sides are at the
+    ///      prices of now.
+    function _requireFamily(Holding[] memory holdings, address home, uint256 most) private pure {
+        uint256 then;
+        uint256 value;
+        for (uint256 i = 0; i < holdings.length; i++) {
+            if (holdings[i].home != home) continue;
+            then += holdings[i].valueBefore;
+            value += holdings[i].value;
+        }
+        if (value > then && value > most) revert Holdings_TooLarge(home, value, most);
     }
 
     function _max(uint256 a, uint256 b) private pure returns (uint256) {

@@ -53,6 +53,17 @@ contract DreamModeEnforcerTest is EnforcerTest {
         accepts(good());
     }
 
+    /// @dev D18: nothing keeps what is left from going home.
+    function test_in_terminal_no_dream_counts() public {
+        _dream(law.golemId, true);
+        vm.prank(law.owner);
+        registry.advance(law.golemId, 3);
+        refuses(reason(), good());
+        vm.prank(law.owner);
+        registry.advance(law.golemId, 4);
+        accepts(good());
+    }
+
     /// @dev ATK-34: the hook comes before the batch, so waking up is nothing that a batch can begin
     ///      with, even where the owner's account is its own agent.
     function test_a_dreaming_golem_does_not_wake_itself_in_a_batch() public {

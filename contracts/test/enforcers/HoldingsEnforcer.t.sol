@@ -194,12 +194,40 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         refusesAs(Holdings.Holdings_TooLarge.selector, buy(100e6));
         // Up to its share there is room.
         accepts(buy(10e6));
+        // Nor in one execution that hides as much as it buys.
+        Execution[] memory both = new Execution[](2);
+        hide = abi.encodeCall(IVault.deposit, (WETH.balanceOf(law.account), law.account));
+        both[0] = Execution(address(lair), 0, hide);
+        both[1] = buy(1_000e6);
+        refusesAs(Holdings.Holdings_TooLarge.selector, both);
         uint256 shares = lair.balanceOf(law.account);
         bytes memory back = abi.encodeCall(IVault.redeem, (shares, law.account, law.account));
         accepts(Execution(address(lair), 0, back));
         uint256 ether_ = down(WETH.balanceOf(law.account));
         uint256 total = ether_ + USDC.balanceOf(law.account);
         vm.assertTrue(ether_ * 10_000 <= total * thrivingBps, "within its share");
+    }
+
+    /// @dev A vault of a vault's shares leads to the same home.
+    function test_vaults_of_vaults_hide_nothing() public {
+        vm.deal(law.account, 0);
+        YieldVault inner = new YieldVault(IERC20(address(WETH)), "inner", "IN", 0);
+        YieldVault outer = new YieldVault(IERC20(address(inner)), "outer", "OUT", 0);
+        law.tokens = bytes.concat(law.tokens, token(address(inner), ethUsd, 18));
+        law.targets = bytes.concat(
+            law.targets, target(address(inner), Role.Vault), target(address(outer), Role.Vault)
+        );
+        vm.prank(law.account);
+        WETH.approve(address(inner), type(uint256).max);
+        vm.prank(law.account);
+        inner.approve(address(outer), type(uint256).max);
+        accepts(buy(2_900e6));
+        uint256 bought = WETH.balanceOf(law.account);
+        accepts(Execution(address(inner), 0, abi.encodeCall(IVault.deposit, (bought, law.account))));
+        uint256 shares = inner.balanceOf(law.account);
+        accepts(Execution(address(outer), 0, abi.encodeCall(IVault.deposit, (shares, law.account))));
+
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(200e6));
     }
 
     /// @dev A vault of another asset says nothing of this one.

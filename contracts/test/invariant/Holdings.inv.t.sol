@@ -30,7 +30,7 @@ contract HoldingsLife is CharterTest {
         uint16 epoch;
     }
 
-    /// @dev Cash, wrapped ether, ether, gold, shares of a vault of cash.
+    /// @dev Cash, wrapped ether, ether, gold, shares of a vault of gold.
     uint256 private constant KINDS = 5;
     address private constant ACCOUNT = address(0xacc);
     uint32 private constant STALENESS = 3 days;
@@ -63,7 +63,7 @@ contract HoldingsLife is CharterTest {
         for (uint256 i = 0; i < 3; i++) {
             _feeds[i] = new PriceAggregator("", 8, address(this));
         }
-        _tokens[4].say(address(_tokens[0]), 2e18);
+        _tokens[4].say(address(_tokens[3]), 2e18);
         _answer(0, 1e8);
         _answer(1, 2_500e8);
         _answer(2, 40e8);
@@ -111,6 +111,8 @@ contract HoldingsLife is CharterTest {
         uint256[5] memory next = _units;
         (uint8 phase,,) = REGISTRY.vitalityOf(_golems[grant.golem]);
         uint256 most = _worth(next) * (phase == 0 ? grant.thriving : grant.stable) / 10_000;
+        uint256 inVault = _value(4, next[4]);
+        most = most > inVault ? most - inVault : 0;
         // The most that is still worth no more.
         uint256 want = ((most + 1) * 1e8 - 1) / _answers[2];
         if (more) want += 1;
@@ -150,7 +152,7 @@ contract HoldingsLife is CharterTest {
 
     function moveShares(uint16 percent) external {
         uint256 rate = _tokens[4].assetsPerShare() * within(percent, 80, 130) / 100;
-        _tokens[4].say(address(_tokens[0]), within(rate, 1e15, 1e21));
+        _tokens[4].say(address(_tokens[3]), within(rate, 1e15, 1e21));
     }
 
     function wait(uint32 time, bool refresh) external {
@@ -277,6 +279,9 @@ contract HoldingsLife is CharterTest {
         for (uint256 i = 3; i < KINDS; i++) {
             if (next[i] <= _units[i]) continue;
             if (below || !_fits(grant, _value(i, next[i]), worth)) return (false, mark);
+            // Gold in either form is one family.
+            uint256 family = _gold(next);
+            if (family > _gold(_units) && !_fits(grant, family, worth)) return (false, mark);
         }
         return (true, mark);
     }
@@ -307,6 +312,10 @@ contract HoldingsLife is CharterTest {
         return true;
     }
 
+    function _gold(uint256[5] memory units) private view returns (uint256) {
+        return _value(3, units[3]) + _value(4, units[4]);
+    }
+
     function _worth(uint256[5] memory units) private view returns (uint256 sum) {
         for (uint256 i = 0; i < KINDS; i++) {
             sum += _value(i, units[i]);
@@ -324,7 +333,7 @@ contract HoldingsLife is CharterTest {
     }
 
     function _feedOf(uint256 kind) private pure returns (uint256) {
-        return kind == 1 || kind == 2 ? 1 : kind == 3 ? 2 : 0;
+        return kind == 1 || kind == 2 ? 1 : kind > 2 ? 2 : 0;
     }
 
     // How it is done

@@ -392,7 +392,7 @@ impl Rule {
                 rule.epoch
             ),
             Self::DreamMode(rule) => {
-                format!("Nothing is done while Golem {} dreams.", rule.golem_id)
+                format!("Nothing is done while Golem {} dreams and is not dying.", rule.golem_id)
             }
             Self::EmotionalState(rule) => format!(
                 "It calls {} only while Golem {} feels {} and has said so in the last {}.",

@@ -32,7 +32,7 @@ pub struct GolemPhase {
     pub listing: Listing,
 }
 
-/// `DreamModeEnforcer`: nothing while the Golem dreams.
+/// `DreamModeEnforcer`: nothing while the Golem dreams, unless it dies.
 ///
 /// Terms: `golemId 32 ‖ registry 20`.
 ///
