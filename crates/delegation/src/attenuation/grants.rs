@@ -206,10 +206,11 @@ impl Within for NativeTokenTransferAmount {
 }
 
 impl Within for NativeTokenPayment {
-    /// Whoever pays more has paid enough.
+    /// The very sum is taken from who pays, by a permission of his own that may be for that sum alone: neither more nor less is
+    /// known to be paid as easily.
     fn within(&self, parent: &Self) -> Verdict {
         same("recipient", self.recipient, parent.recipient)?;
-        at_least("amount", self.amount, parent.amount)
+        same("amount", self.amount, parent.amount)
     }
 }
 

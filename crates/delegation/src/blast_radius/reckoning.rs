@@ -430,13 +430,12 @@ fn reachable(charter: &GolemCharter, open: bool, token: Address) -> Reachable {
     if open && callable {
         return Reachable { free: Free::All, vaults, pools };
     }
-    if listed && moves {
-        let free =
-            if callable && charter.allows(Class::Approve) { Free::All } else { Free::Allowed };
-        return Reachable { free, vaults, pools };
-    }
-    // Wrapped coins become gas money, those in vaults and pools too.
+    // Wrapped coins become gas money, those in vaults and pools too; nobody needs an allowance for that.
     let unwraps = charter.is_wrapped_coin(token) && charter.unwraps() && charter.tops_up();
+    if listed && moves {
+        let all = unwraps || (callable && charter.allows(Class::Approve));
+        return Reachable { free: if all { Free::All } else { Free::Allowed }, vaults, pools };
+    }
     let free = if unwraps { Free::All } else { Free::None };
     // Shares are tokens, which an open charter sends away as they are.
     let vaults = charter.withdraws() || (open && vaults);

@@ -99,6 +99,12 @@ pub enum GrantError {
     /// Nothing in the context limits what is spent.
     #[error("no caveat says what may be spent")]
     NoLimit,
+    /// A caveat that leaves nothing of the permission.
+    #[error("the {kind} caveat lets nothing of this be done")]
+    Dead {
+        /// Which.
+        kind: Kind,
+    },
     /// The caveat that keeps the permission to what it says is missing.
     #[error("without a caveat {kind} of nothing the permission allows more than it says")]
     Open {
@@ -269,6 +275,11 @@ impl Bound {
             Some(Asset::Native) if !self.no_calldata => {
                 Err(GrantError::Open { kind: Kind::ExactCalldata })
             }
+            // A transfer and a revocation are calls with data; coins that must not be sent are no payment.
+            Some(Asset::Erc20(_)) | None if self.no_calldata => {
+                Err(GrantError::Dead { kind: Kind::ExactCalldata })
+            }
+            Some(Asset::Native) if self.no_value => Err(GrantError::Dead { kind: Kind::ValueLte }),
             Some(Asset::Erc20(_)) => {
                 let targets = std::mem::take(&mut self.native_payees);
                 if !targets.is_empty() {

@@ -524,6 +524,24 @@ fn a_cap_on_coins_bounds_nothing_where_any_call_can_be_made() {
     assert!(!everything && some < all, "where the data is fixed it does");
 }
 
+/// What more may be done never costs less: wrapped coins become gas money without any allowance.
+#[test]
+fn leave_to_trade_does_not_hide_what_unwraps() {
+    let mut facts = facts();
+    facts.tokens.get_mut(&COIN).unwrap().balance = Some(U256::ZERO);
+    facts.tokens.get_mut(&WETH).unwrap().allowance = Some(U256::ZERO);
+    let gas = |classes: &[Class]| {
+        let mut charter = charter();
+        charter.classes = Classes::of(classes);
+        radius(charter, &facts).causes.gas.unwrap()
+    };
+
+    let quiet = gas(&[Class::Unwrap, Class::GasTopUp]);
+
+    assert!(!quiet.is_zero());
+    assert_eq!(gas(&[Class::Swap, Class::Unwrap, Class::GasTopUp]), quiet);
+}
+
 /// What any call can reach it counts, in vaults and pools too.
 #[test]
 fn without_bounds_nothing_is_out_of_reach() {

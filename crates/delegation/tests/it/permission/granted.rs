@@ -263,6 +263,21 @@ fn a_limit_that_is_open_to_the_side_is_refused() {
     assert_eq!(refusal(&without(&tokens, enforcers::ERC20_PERIOD_TRANSFER)), GrantError::NoLimit);
 }
 
+/// What no redemption can pass is not called a permission.
+#[test]
+fn a_limit_that_another_caveat_leaves_nothing_of_is_refused() {
+    let (file, _, tokens) = Vectors::runway();
+    let coins = answer(&file.today[8].answer);
+    let with = |answer: &Answer, enforcer: Address, terms: Vec<u8>| {
+        with_leaf(answer, |leaf| leaf.caveats.push(Caveat::new(enforcer, terms)))
+    };
+
+    let dead = with(&tokens, enforcers::EXACT_CALLDATA, Vec::new());
+    assert_eq!(refusal(&dead), GrantError::Dead { kind: Kind::ExactCalldata });
+    let dead = with(&coins, enforcers::VALUE_LTE, ValueLte(U256::ZERO).encode());
+    assert_eq!(refusal(&dead), GrantError::Dead { kind: Kind::ValueLte });
+}
+
 /// ATK-11: nobody else's, nobody's in particular, and not elsewhere.
 #[test]
 fn a_grant_that_is_not_ours_is_refused() {
