@@ -659,6 +659,8 @@ pub(super) fn vary(rule: &Rule, arena: &Arena, dice: &mut Dice) -> Rule {
         Rule::NativeTokenTransferAmount(rule) => rule.0 = dice.near(rule.0),
         Rule::NativeTokenPayment(rule) => match dice.below(4) {
             0 => rule.recipient = AGENT,
+            // Less is looser, and shows; more is refused for what a payer may have allowed elsewhere.
+            1 | 2 => rule.amount = dice.near(rule.amount).min(rule.amount),
             _ => rule.amount = dice.near(rule.amount),
         },
         Rule::Erc721Transfer(rule) => {

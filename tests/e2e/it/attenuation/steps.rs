@@ -197,22 +197,26 @@ fn moments(rule: &Rule, now: u64) -> Vec<u64> {
         Rule::EmotionalState(rule) => vec![now + u64::from(rule.staleness)],
         Rule::Holdings(rule) => vec![now + u64::from(rule.staleness)],
         Rule::ReplicantBudget(rule) => vec![rule.not_after],
-        Rule::DailySpendLimit(rule) => vec![
-            now + 60 * u64::from(rule.bucket_minutes),
-            now + 13 * 60 * u64::from(rule.bucket_minutes),
-            now + listed_age(&rule.listing),
-        ],
+        Rule::DailySpendLimit(rule) => {
+            let [next, freed] = buckets(rule.bucket_minutes, now);
+            vec![next, freed, now + listed_age(&rule.listing)]
+        }
         Rule::VaultNav(_) => vec![now + 3_600, now + 7_200],
         Rule::MaxSlippage(rule) => vec![now + listed_age(&rule.listing)],
-        Rule::GolemCharter(law) => vec![
-            now + 7_200,
-            now + 26 * 3_600,
-            now + u64::from(law.staleness),
-            law.window.end(),
-            now + listed_age(&law.listing),
-        ],
+        Rule::GolemCharter(law) => {
+            let [next, freed] = buckets(law.bucket_minutes, now);
+            let stale = now + u64::from(law.staleness);
+            vec![next, freed, stale, law.window.end(), now + listed_age(&law.listing)]
+        }
         _ => Vec::new(),
     }
+}
+
+/// When the next bucket begins, and when what is spent now is free again.
+fn buckets(minutes: u16, now: u64) -> [u64; 2] {
+    let length = 60 * u64::from(minutes);
+    let bucket = now / length;
+    [bucket + 1, bucket + 13].map(|index| index * length)
 }
 
 fn listed_age(listing: &golem_delegation::terms::Listing) -> u64 {
