@@ -15,6 +15,7 @@ use golem_custody::{Outcome, SessionSigner as _};
 use serde_json::json;
 use std::{
     fs,
+    io::{Write as _, stdout},
     time::{Duration, Instant},
 };
 
@@ -54,9 +55,10 @@ async fn main() -> Result<()> {
     }
     let (ours, node) = (median(ours)?, median(nodes)?);
     let share = ours / node;
-    println!(
+    writeln!(
+        stdout(),
         "dry run of a charter's swap, warm: {ours:.0} µs; eth_call to the node: {node:.0} µs; share {share:.2} (0.5 is wanted)"
-    );
+    )?;
     let folder = root().join("target/bench");
     fs::create_dir_all(&folder)?;
     let kept =
