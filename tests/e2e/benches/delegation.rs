@@ -51,7 +51,7 @@ struct Kit {
 }
 
 fn main() -> Result<()> {
-    machine::quiet()?;
+    let busy = machine::quiet()?;
 
     let owner = fixed_signer(KEY)?;
     let domain = SigningDomain { chain_id: 8453, manager: DELEGATION_MANAGER };
@@ -128,7 +128,7 @@ fn main() -> Result<()> {
         "caveats": grant.caveats.len(),
         "contextBytes": encoded.len(),
         "chainBytes": encoded_chain.len(),
-        "cores": thread::available_parallelism()?.get(),
+        "cores": std::thread::available_parallelism()?.get(),
         "busy": (busy * 100.0).round() / 100.0,
         "node": kit.node,
         "kit": kit.version,

@@ -6,15 +6,15 @@ use std::{fs, thread, time::Duration};
 /// Share of all cores' time that others may take before numbers mean nothing.
 const BUSY: f64 = 0.25;
 
-/// Refuses to go on while others work.
-pub(crate) fn quiet() -> Result<()> {
+/// Refuses to go on while others work; the share of time that they take.
+pub(crate) fn quiet() -> Result<f64> {
     let busy = busy()?;
     ensure!(
         busy < BUSY || std::env::var_os("BENCH_BUSY").is_some(),
         "the machine is busy ({:.0} % of its time): try later, or set BENCH_BUSY=1",
         busy * 100.0
     );
-    Ok(())
+    Ok(busy)
 }
 
 /// Share of the machine's time that is taken while we do nothing.
