@@ -197,13 +197,16 @@ contract HoldingsRuleTest is CharterTest {
         uint16 loss;
         uint64 mark;
         uint16 epoch;
+        /// @dev What the vault holds: gold, or cash.
+        bool ofGold;
     }
 
     /// @dev The model knows nothing of positions, rounding or order of checks: it says yes or no, and what the
     ///      mark is. Prices are whole here, so that what rounds is the shares alone.
     /// forge-config: default.fuzz.runs = 4096
-    function testFuzz_the_verdict_is_the_models(Case memory c) public view {
+    function testFuzz_the_verdict_is_the_models(Case memory c) public {
         _fold(c);
+        if (c.ofGold) _vault.say(address(_gold), 2e18);
         HoldingsBound memory bound = _bound(c);
         Holding[] memory holdings = _rule.held(listing(_law), ACCOUNT);
         for (uint256 i = 0; i < 5; i++) {
@@ -275,6 +278,11 @@ contract HoldingsRuleTest is CharterTest {
             if (below || c.phase >= 2) return (false, mark);
             uint256 bps = c.phase == 0 ? c.thriving : c.stable;
             if (_dollars(kind[i], is_[i]) * 10_000 > worth * bps) return (false, mark);
+            if (i == 0 || !c.ofGold) continue;
+            // Gold in either form, when there is more of it.
+            uint256 family = _dollars(3, is_[1]) + _dollars(4, is_[2]);
+            bool more = family > _dollars(3, was_[1]) + _dollars(4, was_[2]);
+            if (more && family * 10_000 > worth * bps) return (false, mark);
         }
         return (true, mark);
     }
@@ -288,6 +296,29 @@ contract HoldingsRuleTest is CharterTest {
     function _dollars(uint256 which, uint256 units) private pure returns (uint256) {
         if (which == 1 || which == 2) return units * 2_000 / 1e12;
         return which == 4 ? units * 2 : units;
+    }
+
+    // Families
+
+    /// @dev However large it is: a deposit buys nothing.
+    function test_what_moves_within_a_family_is_no_growth_of_it() public {
+        _vault.say(address(_gold), 2e18);
+        Holding[] memory holdings = _rule.held(listing(_law), ACCOUNT);
+        HoldingsBound memory bound;
+        (bound.cash, bound.drawdownBps, bound.thrivingBps) = (address(_cash), 10_000, 5_000);
+        (holdings[0].unitsBefore, holdings[0].units) = (10e6, 10e6);
+        (holdings[3].unitsBefore, holdings[3].units) = (20e6, 18e6);
+        (holdings[5].unitsBefore, holdings[5].units) = (5e6, 6e6);
+
+        _rule.judge(listing(_law), bound, Phase.Thriving, holdings, 0);
+        // A micro-dollar more of it is.
+        holdings[3].units = 18e6 + 1;
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                Holdings.Holdings_TooLarge.selector, address(_gold), 30e6 + 1, 20e6
+            )
+        );
+        _rule.judge(listing(_law), bound, Phase.Thriving, holdings, 0);
     }
 
     // Rounding
