@@ -126,7 +126,10 @@ impl Foresight {
         let mut codes = state::Codes::new();
         if let Some(known) = &known {
             wanted.extend(known.used_lately());
-            codes = known.lasting_code();
+            // A contract stays, but only down its own line: another block may never have seen it.
+            if header.parent_hash == known.header.hash {
+                codes = known.lasting_code();
+            }
         }
         let mut state = State::of(header);
         let block = BlockId::hash_canonical(state.header.hash);

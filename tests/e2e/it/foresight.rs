@@ -1,10 +1,11 @@
 //! The dry run in process says what the chain says (INV-11, SPEC X2), and asks no more than it must.
 
+use crate::raw::granted;
 use alloy::{
     eips::BlockId,
     network::TransactionBuilder as _,
     primitives::{Address, B256, Bytes, U256},
-    providers::Provider as _,
+    providers::{Provider as _, ext::AnvilApi as _},
     rpc::types::{Header, TransactionRequest},
     sol_types::SolCall,
 };
@@ -612,5 +613,32 @@ async fn an_allowed_redemption_says_what_it_changes() -> Result<()> {
     ensure!(paid.after - paid.before == gas, "{paid:?}");
     let allowed = change(Held::Allowance { token: usdc, owner: account, spender: router });
     ensure!(allowed.context("allowance")?.after == dollars(70), "{allowed:?}");
+    Ok(())
+}
+
+/// A reorg: what stood on the block before need not stand on this one.
+#[tokio::test]
+async fn a_block_of_another_line_is_not_judged_by_code_of_the_first() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let by = Address::repeat_byte(0x51);
+    let links = granted(&stage, &owner, by, vec![])?;
+    let target = Address::repeat_byte(0x52);
+    let call = Execution { target, value: U256::ZERO, data: Bytes::new() };
+    let redemption = Redemption::single(DELEGATION_MANAGER, PermissionContext::new(links)?, &call);
+    let foresight = stage.foresight();
+    let provider = stage.node().provider();
+    let before = provider.anvil_snapshot().await?;
+    // PUSH0 PUSH0 REVERT.
+    provider.anvil_set_code(target, Bytes::from_static(&[0x5f, 0x5f, 0xfd])).await?;
+    provider.anvil_mine(Some(1), None).await?;
+    let first = foresight.judge(&redemption, by).await?;
+
+    provider.anvil_revert(before).await?;
+    provider.anvil_mine(Some(1), None).await?;
+    let second = foresight.judge(&redemption, by).await?;
+
+    ensure!(matches!(first, Outcome::Refused(_)), "{first:?}");
+    ensure!(matches!(second, Outcome::Allowed(_)), "{second:?}");
     Ok(())
 }
