@@ -6,6 +6,7 @@ import {TransientSlot} from "@openzeppelin/contracts/utils/TransientSlot.sol";
 import {IGolemRegistry} from "../interfaces/IGolemRegistry.sol";
 import {ModeCode} from "../interfaces/ModeCode.sol";
 import {GolemWord} from "../registry/GolemWord.sol";
+import {Action} from "../rules/Actions.sol";
 import {Executions} from "../rules/Executions.sol";
 import {GolemLife} from "../rules/GolemLife.sol";
 import {Phase} from "../rules/GolemPhase.sol";
@@ -27,18 +28,23 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 ///      and needs no price (SPEC D18). For any other, each listed token that is held must have one. Should a
 ///      feed die, and somebody give the account that token, its owner signs a listing without it.
 ///
-///      State is keyed by manager, delegator and golemId. The mark only rises; a grant of a higher epoch
-///      begins its own and ends every lower one: that is what an owner signs after he took money out.
-///      Anyone may call a hook, and writes under his own address only.
+///      State is keyed by manager, delegator and golemId. The mark only rises, through every feed, rotation and
+///      new grant (SPEC D17); one of a higher series begins its own and ends every lower one: that is
+///      what an owner signs after he took money out, and for nothing else. Anyone may call a hook, and
+///      writes under his own address only.
 ///
 ///      What was held before lies in transient storage under the same key, from the before hook to its after
 ///      hook, and nothing of that key begins in between (ATK-28). Parent and child may each carry the caveat:
 ///      their delegators differ. One delegation carries it once for a Golem. Another manager has
 ///      another key, and whatever is done through it meanwhile counts here as done by this execution.
 ///
-///      Not promised: where money goes; a rule about recipients decides over that. That liquidity comes home
-///      within the share: while it is out it counts as lost, so that at most the drawdown gets there;
-///      but what is taken back is not bought, whatever the pool made of it. That a listed vault's
+///      Under a share no liquidity is added: what is taken back is not bought, whatever the pool made of it. A
+///      drawdown alone allows it, and counts it as lost while it is out. A batch that takes back from a
+///      vault and sells less than all of it has bought the rest: from Conservation on, and below the
+///      floor, these are two executions. Cash is a token, and no vault's shares: selling for what such
+///      shares are made of would count as buying it.
+///
+///      Not promised: where money goes; a rule about recipients decides over that. That a listed vault's
 ///      books are honest: whoever can move them for a moment moves the total. That tokens of different
 ///      names differ in risk.
 contract HoldingsEnforcer is CaveatEnforcer {
@@ -85,14 +91,14 @@ contract HoldingsEnforcer is CaveatEnforcer {
         _end(terms, delegator);
     }
 
-    /// @notice The most the account was worth, in micro-dollars, and the grant it is kept for.
+    /// @notice The most the account was worth, in micro-dollars, and the series of that mark.
     function highWaterMarkOf(address manager, address delegator, bytes32 golemId)
         external
         view
-        returns (uint256 mark, uint256 epoch)
+        returns (uint256 mark, uint256 series)
     {
         uint256 word = _words[manager][delegator][golemId];
-        return (Holdings.markOf(word), Holdings.epochOf(word));
+        return (Holdings.markOf(word), Holdings.seriesOf(word));
     }
 
     /// @notice Reads terms, refusing what is malformed.
@@ -113,7 +119,9 @@ contract HoldingsEnforcer is CaveatEnforcer {
         (HoldingsBound memory bound, bytes calldata listing) = getTermsInfo(terms);
         bytes32 slot = _slot(delegator, bound.golemId);
         if (slot.asUint256().tload() != NOT_BEGUN) revert HoldingsEnforcer_Nested(bound.golemId);
-        if (!Holdings.measures(Executions.actions(listing, mode, execution))) {
+        Action[] memory actions = Executions.actions(listing, mode, execution);
+        Holdings.requireSeen(listing, bound, actions);
+        if (!Holdings.measures(actions)) {
             slot.asUint256().tstore(UNMEASURED);
             return;
         }
@@ -134,7 +142,7 @@ contract HoldingsEnforcer is CaveatEnforcer {
 
         mapping(bytes32 => uint256) storage words = _words[msg.sender][delegator];
         uint256 word = words[bound.golemId];
-        uint256 next = Holdings.begun(word, bound.epoch);
+        uint256 next = Holdings.begun(word, bound.series);
         if (state == MEASURED) next = _judge(bound, listing, slot, next);
         if (next != word) words[bound.golemId] = next;
     }

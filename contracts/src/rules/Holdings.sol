@@ -14,7 +14,8 @@ struct HoldingsBound {
     address account;
     /// @dev Seconds after which what the registry says of the Golem is old.
     uint32 staleness;
-    uint16 epoch;
+    /// @dev Number of the mark, and no grant's: only who means to begin anew raises it.
+    uint16 series;
     /// @dev Largest position beside everything, in either phase.
     uint16 thrivingBps;
     uint16 stableBps;
@@ -45,16 +46,17 @@ struct Holding {
 }
 
 /// @notice How much of one thing an account holds, and how much less it is worth than it ever was.
-/// @dev Terms, 106 bytes: golemId 32 | account 20 ‖ staleness u32 ‖ epoch u16 ‖ thrivingBps u16 ‖
+/// @dev Terms, 106 bytes: golemId 32 | account 20 ‖ staleness u32 ‖ series u16 ‖ thrivingBps u16 ‖
 ///      stableBps u16 ‖ drawdownBps u16 | registry 20 ‖ cash 20 ‖ lossBps u16; then a {Listing}. Twin:
-///      `Holdings` in Rust. State, one word: highest epoch in the upper 16 bits, mark in micro-dollars below.
+///      `Holdings` in Rust. State, one word: highest series in the upper 16 bits, mark in micro-dollars below.
 ///
 ///      A position is what is held of one listed token. Ether and wrapped ether are one: to wrap is not
 ///      to buy; whoever lists one lists the other, or what is wrapped seems new. A vault's shares are
 ///      a position of their own, whatever its asset, for what they risk is the vault; that asset must
 ///      be listed. And they are of one family with it, through vaults of vaults too, for they come home
-///      unmeasured: whatever of a family is bought, all of it counts. What is not listed counts as nothing, and so does liquidity: it has left until it
-///      is taken back.
+///      unmeasured: whatever of a family is bought, all of it counts. What is not listed counts as nothing,
+///      so that nothing is unwrapped unless coins are listed. Liquidity counts as nothing too: it has
+///      left until it is taken back, and under a share there is none.
 ///
 ///      An execution is judged by what the account held before it and holds after it, both at the
 ///      prices after it, so that no feed's move counts as its gain or loss. Each worth rounds down to a micro-dollar.
@@ -69,8 +71,10 @@ library Holdings {
     error Holdings_Drawdown(address position, uint256 total, uint256 least);
     /// @notice Below its floor the account gave `out` for `back`.
     error Holdings_Loss(uint256 out, uint256 back, uint256 bps);
-    /// @notice The grant is of `epoch`, and one of `highest` was used already.
-    error Holdings_StaleEpoch(uint256 epoch, uint256 highest);
+    /// @notice The grant's mark is of `series`, and one of `highest` was begun already.
+    error Holdings_StaleSeries(uint256 series, uint256 highest);
+    /// @notice Liquidity comes back as whatever the pool made of it, and so no share could be kept.
+    error Holdings_Liquidity();
     /// @notice Malformed terms: more than the whole.
     error Holdings_Bps(uint256 bps);
     /// @notice Malformed terms: shorter than `least` bytes.
@@ -88,8 +92,8 @@ library Holdings {
     uint256 internal constant HEADER = 106;
 
     uint256 private constant WHOLE = 10_000;
-    uint256 private constant EPOCH_AT = 240;
-    uint256 private constant MARK = (1 << EPOCH_AT) - 1;
+    uint256 private constant SERIES_AT = 240;
+    uint256 private constant MARK = (1 << SERIES_AT) - 1;
 
     /// @dev Nothing is bought by these: what was the account's comes back, goes home, or stays. They need
     ///      no price, so that a dead feed traps nothing (SPEC D18), and in no phase does a limit on
@@ -118,7 +122,7 @@ library Holdings {
         bound.golemId = golemId;
         bound.account = address(uint160(limits >> 96));
         bound.staleness = uint32(limits >> 64);
-        bound.epoch = uint16(limits >> 48);
+        bound.series = uint16(limits >> 48);
         bound.thrivingBps = uint16(limits >> 32);
         bound.stableBps = uint16(limits >> 16);
         bound.drawdownBps = uint16(limits);
@@ -143,13 +147,28 @@ library Holdings {
         return false;
     }
 
-    /// @notice The word for a grant of this epoch. A higher one than was ever used begins without a
+    /// @notice Refuses what would let a position leave its share unseen: liquidity, while a share is
+    ///         bound; and to unwrap what is then not looked at.
+    function requireSeen(
+        bytes calldata listing,
+        HoldingsBound memory bound,
+        Action[] memory actions
+    ) internal pure {
+        bool shared = bound.thrivingBps < WHOLE || bound.stableBps < WHOLE;
+        for (uint256 i = 0; i < actions.length; i++) {
+            Class class = actions[i].class;
+            if (class == Class.AddLiquidity && shared) revert Holdings_Liquidity();
+            if (class == Class.Unwrap) listing.requireToken(address(0));
+        }
+    }
+
+    /// @notice The word for a grant whose mark is of this series. A higher one than was ever begun has no
     ///         mark: its owner took money out, or knows what is left. A lower one is refused.
     /// @param word What the caller stores, zero at first.
-    function begun(uint256 word, uint16 epoch) internal pure returns (uint256) {
-        uint256 highest = word >> EPOCH_AT;
-        if (epoch < highest) revert Holdings_StaleEpoch(epoch, highest);
-        return epoch == highest ? word : uint256(epoch) << EPOCH_AT;
+    function begun(uint256 word, uint16 series) internal pure returns (uint256) {
+        uint256 highest = word >> SERIES_AT;
+        if (series < highest) revert Holdings_StaleSeries(series, highest);
+        return series == highest ? word : uint256(series) << SERIES_AT;
     }
 
     /// @notice The most the account was worth when it was looked at, in micro-dollars.
@@ -157,9 +176,9 @@ library Holdings {
         return word & MARK;
     }
 
-    /// @notice The highest epoch that was used.
-    function epochOf(uint256 word) internal pure returns (uint256) {
-        return word >> EPOCH_AT;
+    /// @notice The highest series that was begun.
+    function seriesOf(uint256 word) internal pure returns (uint256) {
+        return word >> SERIES_AT;
     }
 
     /// @notice All that is listed and can be held, in the listing's order, with the units held now. An entry
@@ -185,7 +204,7 @@ library Holdings {
     /// @notice Refuses an execution after which the account holds too much of something that it bought, or is
     ///         worth too little and did not merely close.
     /// @param holdings As {held} gives them, with the units before.
-    /// @param word Of the grant's epoch, as {begun} gives it.
+    /// @param word Of the grant's series, as {begun} gives it.
     /// @return What the caller stores instead.
     function judge(
         bytes calldata listing,
@@ -259,7 +278,7 @@ library Holdings {
 
     /// @dev Where withdrawals lead from a token, through as many vaults as are listed: a circle ends too.
     function _home(bytes calldata listing, address token) private view returns (address) {
-        uint256 left = listing.targetCount();
+        uint256 left = listing.tokenCount() + listing.targetCount();
         while (left != 0 && listing.role(token) == Role.Vault) {
             token = IVault(token).asset();
             left--;

@@ -230,6 +230,56 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         refusesAs(Holdings.Holdings_TooLarge.selector, buy(200e6));
     }
 
+    /// @dev Up to four of them, each listed as a token or as a target: what was bought and hidden counts.
+    function testFuzz_a_chain_of_vaults_is_one_family(uint8 depth, uint8 asTokens) public {
+        depth = uint8(within(depth, 1, 4));
+        vm.deal(law.account, 0);
+        law.targets = target(ROUTER_02, Role.SwapRouter02);
+        address[] memory chain = new address[](depth + 1);
+        chain[0] = address(WETH);
+        for (uint256 i = 1; i <= depth; i++) {
+            chain[i] = address(new YieldVault(IERC20(chain[i - 1]), "lair", "LAIR", 0));
+            bool asToken = asTokens >> i & 1 == 1;
+            // What a vault is made of has a price, or its shares have none.
+            Role role = asToken ? Role.Vault : Role.None;
+            bytes memory decimals = abi.encodePacked(uint8(18), uint8(8), uint32(30 days));
+            law.tokens =
+                bytes.concat(law.tokens, abi.encodePacked(chain[i], role, ethUsd, decimals));
+            if (!asToken) law.targets = bytes.concat(law.targets, target(chain[i], Role.Vault));
+            vm.prank(law.account);
+            IToken(chain[i - 1]).approve(chain[i], type(uint256).max);
+        }
+        accepts(buy(2_900e6));
+        for (uint256 i = 1; i <= depth; i++) {
+            uint256 all = IERC20(chain[i - 1]).balanceOf(law.account);
+            accepts(Execution(chain[i], 0, abi.encodeCall(IVault.deposit, (all, law.account))));
+        }
+
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(200e6));
+        accepts(buy(50e6));
+    }
+
+    /// @dev Ether and wrapped ether are one position while both are looked at.
+    function test_nothing_is_unwrapped_unless_coins_are_listed() public {
+        vm.deal(law.account, 0);
+        drawdownBps = 10_000;
+        bytes memory plain = token(address(USDC), usdcUsd, 6);
+        bytes memory wrapped = token(address(WETH), ethUsd, 18);
+        law.tokens = bytes.concat(plain, wrapped);
+        law.targets = bytes.concat(law.targets, target(address(WETH), Role.Weth));
+        accepts(buy(2_900e6));
+        uint256 bought = WETH.balanceOf(law.account);
+        Execution memory unwrap =
+            Execution(address(WETH), 0, abi.encodeCall(IWeth.withdraw, (bought)));
+        bytes memory why = abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, ETHER);
+        refuses(why, unwrap);
+        refuses(why, two(callOf(Class.Approve, 0), unwrap));
+
+        law.tokens = bytes.concat(plain, wrapped, token(ETHER, ethUsd, 18));
+        accepts(unwrap);
+        refusesAs(Holdings.Holdings_TooLarge.selector, buy(200e6));
+    }
+
     /// @dev A vault of another asset says nothing of this one.
     function test_a_vault_of_cash_leaves_room_for_ether() public {
         accepts(deposit(3_000e6));
@@ -372,6 +422,7 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
 
     /// @dev Liquidity has left until it comes back: as much of it as may be lost, and no more.
     function test_liquidity_counts_as_lost_while_it_is_out() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
         accepts(buy(100e6));
         uint256 top = mark();
         uint256 total = 9_900e6 + down(WETH.balanceOf(law.account));
@@ -380,6 +431,21 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         accepts(addLiquidity(most - 2));
         refusesAs(Holdings.Holdings_Loss.selector, addLiquidity(100));
         vm.assertEq(mark(), top, "no lower mark");
+    }
+
+    /// @dev A pool that is moved gives back something else than it was given, and nobody measures that.
+    function test_under_a_share_no_liquidity_is_added() public {
+        bytes memory why = abi.encodeWithSelector(Holdings.Holdings_Liquidity.selector);
+        uint256 id = position();
+        thrivingBps = 10_000;
+        refuses(why, addLiquidity(1e6));
+        (thrivingBps, stableBps) = (9_999, 10_000);
+        refuses(why, addLiquidity(1e6));
+        refuses(why, increase(id, 1e6));
+        refuses(why, two(callOf(Class.Approve, 0), increase(id, 1e6)));
+        accepts(removeLiquidity(id));
+        thrivingBps = 10_000;
+        accepts(increase(id, 1e6));
     }
 
     /// @dev ATK-25: what is not listed is not worth anything, however much of it there is.
@@ -414,17 +480,29 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
     }
 
     /// @dev An owner who takes money out signs again.
-    function test_a_withdrawal_stops_purchases_until_a_higher_epoch() public {
+    function test_a_withdrawal_stops_purchases_until_a_higher_series() public {
         accepts(buy(1_000e6));
         setUsdc(5_000e6);
         refusesAs(Holdings.Holdings_Drawdown.selector, buy(1e6));
-        law.epoch = 2;
+        series = 2;
         accepts(buy(1e6));
         vm.assertTrue(mark() < 6_100e6, "begins anew");
-        vm.assertEq(epoch(), 2, "epoch");
+        vm.assertEq(begun(), 2, "series");
     }
 
-    function test_a_new_grant_of_the_same_epoch_sheds_no_mark() public {
+    /// @dev ATK-31, SPEC D17: what a Golem is fed or rotated to carries the charter's next number, and the
+    ///      mark's own one stays.
+    function test_a_grant_of_a_higher_epoch_sheds_no_mark() public {
+        law.tokens = token(address(USDC), usdcUsd, 6);
+        accepts(buy(1_500e6));
+        for (uint16 i = 0; i < 3; i++) {
+            law.epoch += 1;
+            refusesAs(Holdings.Holdings_Loss.selector, buy(1e6));
+        }
+        vm.assertEq(USDC.balanceOf(law.account), 8_500e6, "the floor held");
+    }
+
+    function test_a_new_grant_of_the_same_series_sheds_no_mark() public {
         accepts(buy(1_000e6));
         setUsdc(5_000e6);
         drawdownBps = 1_600;
@@ -433,15 +511,15 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
     }
 
     /// @dev SPEC D4.
-    function test_a_lower_epoch_is_refused_once_a_higher_was_used() public {
-        law.epoch = 2;
+    function test_a_lower_series_is_refused_once_a_higher_was_begun() public {
+        series = 2;
         accepts(callOf(Class.Approve, 0));
-        vm.assertEq(epoch(), 2, "also where nothing is measured");
-        law.epoch = 1;
-        bytes memory stale = abi.encodeWithSelector(Holdings.Holdings_StaleEpoch.selector, 1, 2);
+        vm.assertEq(begun(), 2, "also where nothing is measured");
+        series = 1;
+        bytes memory stale = abi.encodeWithSelector(Holdings.Holdings_StaleSeries.selector, 1, 2);
         refuses(stale, buy(1e6));
         refuses(stale, callOf(Class.Approve, 0));
-        law.epoch = 2;
+        series = 2;
         accepts(buy(1e6));
     }
 
@@ -479,6 +557,7 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
     function test_what_is_not_measured_needs_no_price() public {
         uint256 id = position();
         accepts(deposit(1_000e6));
+        law.tokens = bytes.concat(law.tokens, token(ETHER, ethUsd, 18));
         vm.warp(NOW + 60 days);
         law.staleness = type(uint32).max;
         refusesAs(Valuation.Valuation_Stale.selector, buy(1e6));
@@ -565,14 +644,14 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
     /// @dev ATK-01: anybody may call the hooks, and is a manager of his own.
     function test_two_managers_do_not_share() public {
         address stranger = actor("stranger").account;
-        law.epoch = 7;
+        series = 7;
         _pair(stranger, packed(buy(1e6)));
         (uint256 his,) = rule.highWaterMarkOf(stranger, law.account, law.golemId);
         vm.assertEq(his, 10_000e6, "his own");
         vm.assertEq(mark(), 0, "not the manager's");
-        law.epoch = 1;
+        series = 1;
         accepts(buy(1e6));
-        vm.assertEq(epoch(), 1, "nor its epoch");
+        vm.assertEq(begun(), 1, "nor its series");
     }
 
     /// @dev What a stranger has begun and not ended is begun for him alone.
@@ -627,7 +706,7 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         bound.lossBps = uint16(within(bound.lossBps, 0, 10_000));
         bytes memory listed = listing(law);
         bytes memory first =
-            abi.encodePacked(bound.golemId, bound.account, bound.staleness, bound.epoch);
+            abi.encodePacked(bound.golemId, bound.account, bound.staleness, bound.series);
         first = abi.encodePacked(first, bound.thrivingBps, bound.stableBps, bound.drawdownBps);
 
         (HoldingsBound memory read, bytes memory rest) = rule.getTermsInfo(

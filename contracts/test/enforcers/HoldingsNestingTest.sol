@@ -98,12 +98,12 @@ abstract contract HoldingsNestingTest is HoldingsTest {
         Actor memory replicant = actor("replicant");
         Delegation memory above = given(me());
         (thrivingBps, drawdownBps, lossBps) = (10_000, 10_000, 10_000);
-        law.epoch = 9;
+        series = 9;
         Delegation memory leaf =
             child(above, agent, replicant.account, only(address(enforcer), terms()));
         _refusesChild(Holdings.Holdings_TooLarge.selector, replicant, leaf, above, buy(3_100e6));
         redeem(replicant.account, leaf, above, SINGLE_DEFAULT, packed(buy(100e6)));
-        vm.assertEq(epoch(), 1, "nor the owner's epoch");
+        vm.assertEq(begun(), 1, "nor the owner's series");
     }
 
     function test_several_executions_in_one_redemption_are_judged_one_by_one() public {

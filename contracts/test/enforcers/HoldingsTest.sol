@@ -17,6 +17,7 @@ abstract contract HoldingsTest is ListedEnforcerTest {
     address internal constant ETHER = address(0);
 
     HoldingsEnforcer internal rule;
+    uint16 internal series = 1;
     uint16 internal thrivingBps = 3_000;
     uint16 internal stableBps = 2_000;
     uint16 internal drawdownBps = 1_500;
@@ -32,7 +33,7 @@ abstract contract HoldingsTest is ListedEnforcerTest {
 
     function terms() internal view override returns (bytes memory) {
         return bytes.concat(
-            abi.encodePacked(law.golemId, law.account, law.staleness, law.epoch),
+            abi.encodePacked(law.golemId, law.account, law.staleness, series),
             abi.encodePacked(thrivingBps, stableBps, drawdownBps),
             abi.encodePacked(law.registry, law.settlementAsset, lossBps),
             listing(law)
@@ -125,7 +126,7 @@ abstract contract HoldingsTest is ListedEnforcerTest {
         (value,) = rule.highWaterMarkOf(address(MANAGER), law.account, law.golemId);
     }
 
-    function epoch() internal view returns (uint256 highest) {
+    function begun() internal view returns (uint256 highest) {
         (, highest) = rule.highWaterMarkOf(address(MANAGER), law.account, law.golemId);
     }
 

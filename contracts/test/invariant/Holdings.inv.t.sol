@@ -18,7 +18,7 @@ contract HoldingsLife is CharterTest {
     struct Grant {
         uint8 golem;
         uint8 delegator;
-        uint16 epoch;
+        uint16 series;
         uint16 thriving;
         uint16 stable;
         uint16 drawdown;
@@ -27,7 +27,7 @@ contract HoldingsLife is CharterTest {
 
     struct Book {
         uint256 mark;
-        uint16 epoch;
+        uint16 series;
     }
 
     /// @dev Cash, wrapped ether, ether, gold, shares of a vault of gold.
@@ -177,12 +177,12 @@ contract HoldingsLife is CharterTest {
 
     function grantAnew(uint8 which, Grant memory next, bool newer) external {
         uint16[4] memory bounds = [uint16(1_000), 2_500, 5_000, 10_000];
-        uint16 epoch = _grants[which % 3].epoch;
-        if (newer && epoch < type(uint16).max) epoch++;
+        uint16 series = _grants[which % 3].series;
+        if (newer && series < type(uint16).max) series++;
         _grants[which % 3] = Grant(
             next.golem % 2,
             next.delegator % 2,
-            epoch,
+            series,
             bounds[next.thriving % 4],
             bounds[next.stable % 4],
             bounds[next.drawdown % 4] / 2,
@@ -196,10 +196,10 @@ contract HoldingsLife is CharterTest {
     function booksAgree() external view returns (bool) {
         for (uint8 golem = 0; golem < 2; golem++) {
             for (uint8 delegator = 0; delegator < 2; delegator++) {
-                (uint256 mark, uint256 epoch) =
+                (uint256 mark, uint256 series) =
                     RULE.highWaterMarkOf(address(this), _delegators[delegator], _golems[golem]);
                 Book memory book = _books[golem][delegator];
-                if (mark != book.mark || epoch != book.epoch) return false;
+                if (mark != book.mark || series != book.series) return false;
             }
         }
         return true;
@@ -244,8 +244,8 @@ contract HoldingsLife is CharterTest {
         vm.warp(_now);
         Grant memory grant = _grants[which % 3];
         Book memory book = _books[grant.golem][grant.delegator];
-        bool allowed = grant.epoch >= book.epoch;
-        if (grant.epoch > book.epoch) book = Book(0, grant.epoch);
+        bool allowed = grant.series >= book.series;
+        if (grant.series > book.series) book = Book(0, grant.series);
         if (allowed && measured) (allowed, book.mark) = _model(grant, book.mark, next);
 
         try this.attempt(which, next, execution, nests) {
@@ -354,7 +354,7 @@ contract HoldingsLife is CharterTest {
 
     function _terms(Grant memory grant) private view returns (bytes memory) {
         return bytes.concat(
-            abi.encodePacked(_golems[grant.golem], ACCOUNT, STALENESS, grant.epoch),
+            abi.encodePacked(_golems[grant.golem], ACCOUNT, STALENESS, grant.series),
             abi.encodePacked(grant.thriving, grant.stable, grant.drawdown),
             abi.encodePacked(address(REGISTRY), address(_tokens[0]), grant.loss),
             listing(_law)

@@ -22,16 +22,16 @@ contract HoldingsRule {
         return Holdings.measures(actions);
     }
 
-    function begun(uint256 word, uint16 epoch) external pure returns (uint256) {
-        return Holdings.begun(word, epoch);
+    function begun(uint256 word, uint16 series) external pure returns (uint256) {
+        return Holdings.begun(word, series);
     }
 
     function markOf(uint256 word) external pure returns (uint256) {
         return Holdings.markOf(word);
     }
 
-    function epochOf(uint256 word) external pure returns (uint256) {
-        return Holdings.epochOf(word);
+    function seriesOf(uint256 word) external pure returns (uint256) {
+        return Holdings.seriesOf(word);
     }
 
     function held(bytes calldata listing, address account)
@@ -166,23 +166,23 @@ contract HoldingsRuleTest is CharterTest {
         vm.assertFalse(_rule.measures(new Action[](0)), "nothing");
     }
 
-    // Epochs
+    // Series
 
-    function testFuzz_a_higher_epoch_begins_anew_and_a_lower_is_refused(
+    function testFuzz_a_higher_series_begins_anew_and_a_lower_is_refused(
         uint240 mark,
         uint16 highest,
-        uint16 epoch
+        uint16 series
     ) public {
         uint256 word = uint256(highest) << 240 | mark;
-        if (epoch < highest) {
+        if (series < highest) {
             vm.expectRevert(
-                abi.encodeWithSelector(Holdings.Holdings_StaleEpoch.selector, epoch, highest)
+                abi.encodeWithSelector(Holdings.Holdings_StaleSeries.selector, series, highest)
             );
         }
-        uint256 next = _rule.begun(word, epoch);
-        if (epoch < highest) return;
-        vm.assertEq(_rule.epochOf(next), epoch, "epoch");
-        vm.assertEq(_rule.markOf(next), epoch == highest ? mark : 0, "mark");
+        uint256 next = _rule.begun(word, series);
+        if (series < highest) return;
+        vm.assertEq(_rule.seriesOf(next), series, "series");
+        vm.assertEq(_rule.markOf(next), series == highest ? mark : 0, "mark");
     }
 
     // Judged by a naive model
@@ -196,7 +196,7 @@ contract HoldingsRuleTest is CharterTest {
         uint16 drawdown;
         uint16 loss;
         uint64 mark;
-        uint16 epoch;
+        uint16 series;
         /// @dev What the vault holds: gold, or cash.
         bool ofGold;
     }
@@ -217,12 +217,12 @@ contract HoldingsRuleTest is CharterTest {
         (bool allowed, uint256 mark) = _model(c);
 
         try _rule.judge(
-            listing(_law), bound, Phase(c.phase), holdings, uint256(c.epoch) << 240 | c.mark
+            listing(_law), bound, Phase(c.phase), holdings, uint256(c.series) << 240 | c.mark
         ) returns (
             uint256 next
         ) {
             vm.assertTrue(allowed, "allowed what the model refuses");
-            vm.assertEq(next, uint256(c.epoch) << 240 | mark, "mark");
+            vm.assertEq(next, uint256(c.series) << 240 | mark, "mark");
         } catch {
             vm.assertFalse(allowed, "refused what the model allows");
         }
@@ -367,7 +367,7 @@ contract HoldingsRuleTest is CharterTest {
         bytes memory made = abi.encodePacked(words[0], words[1], words[2], rest, listing(_law));
         try _rule.decode(made) returns (HoldingsBound memory bound, bytes memory listed) {
             bytes memory again = bytes.concat(
-                abi.encodePacked(bound.golemId, bound.account, bound.staleness, bound.epoch),
+                abi.encodePacked(bound.golemId, bound.account, bound.staleness, bound.series),
                 abi.encodePacked(bound.thrivingBps, bound.stableBps, bound.drawdownBps),
                 abi.encodePacked(bound.registry, bound.cash, bound.lossBps, listed)
             );
@@ -384,7 +384,7 @@ contract HoldingsRuleTest is CharterTest {
     function _bound(Case memory c) private view returns (HoldingsBound memory bound) {
         bound.cash = address(_cash);
         bound.account = ACCOUNT;
-        bound.epoch = c.epoch;
+        bound.series = c.series;
         bound.thrivingBps = c.thriving;
         bound.stableBps = c.stable;
         bound.drawdownBps = c.drawdown;

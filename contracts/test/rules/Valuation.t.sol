@@ -191,6 +191,12 @@ contract ValuationTest is TestBase {
         _valued.requireSequencer(address(uptime), 3600, NOW);
     }
 
+    /// @dev Who asks for no grace gets none: it counts from its very second.
+    function test_without_grace_a_sequencer_that_just_came_back_passes() public {
+        PriceAggregator uptime = _uptime(0, NOW);
+        _valued.requireSequencer(address(uptime), 0, NOW);
+    }
+
     function test_a_sequencer_that_is_down_or_just_back_or_unknown_is_refused() public {
         int256[4] memory answers = [int256(1), 0, 0, 0];
         uint256[4] memory since = [NOW - 9999, NOW - 3599, 0, NOW + 1];
