@@ -89,9 +89,14 @@ pub(crate) enum CaveatCommand {
   bardo caveat encode --kind limitedCalls --params '{\"limit\":\"3\"}'
   cat charter.json | bardo caveat encode --kind golemCharter --params -
 
-Kinds and parameters have the names that MetaMask's kit gives them. What is not JSON exits 2; what is not this
+`bardo caveat kinds` lists the kinds; they and their parameters have the names that MetaMask's kit gives them. With
+--json the enforcer is named too. What is not JSON exits 2; what is not this
 kind's parameters, or the contract would refuse, exits 1.")]
     Encode(CaveatEncodeArgs),
+
+    /// List every kind of caveat and the contract that enforces it
+    #[command(after_help = "Example:\n  bardo caveat kinds --json")]
+    Kinds,
 
     /// Print what terms say, as kind and parameters
     #[command(after_help = "Example:

@@ -16,7 +16,7 @@ mod verify;
 
 pub(crate) use attenuates::attenuates;
 pub(crate) use blast_radius::blast_radius;
-pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode};
+pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode, kinds as caveat_kinds};
 pub(crate) use deploy::deploy;
 pub(crate) use explain::explain;
 pub(crate) use redeem::redeem;

@@ -29,6 +29,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
     match command {
         Command::Caveat(CaveatCommand::Encode(args)) => commands::caveat_encode(&args),
         Command::Caveat(CaveatCommand::Decode(args)) => commands::caveat_decode(&args),
+        Command::Caveat(CaveatCommand::Kinds) => Ok(commands::caveat_kinds()),
         Command::Chains => commands::chains(),
         Command::Completions { shell } => commands::completions(shell),
         Command::Delegation(DelegationCommand::Hash { file }) => commands::hash(&file),

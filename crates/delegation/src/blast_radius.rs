@@ -23,8 +23,12 @@
 //! | gas | gas money for the key | the gas window |
 //! | in hand | what the key itself holds | all of it |
 //!
-//! Tokens go to the beneficiary or stay, so there is no outflow; unless the beneficiary is the key, or
-//! there is no charter at all. Nothing exceeds what is there.
+//! Tokens go to the beneficiary or stay, so there is no outflow; unless the beneficiary is the key or a contract of the
+//! listing, or there is no charter at all. Nothing exceeds what is there.
+//!
+//! Who holds the leaf's key and was also given a link above it redeems that one alone: then only what binds there counts.
+//! Dollars are dollars of one listing: a budget, or a second charter, that prices a token by another feed or by other
+//! decimals takes nothing off.
 
 mod decimal;
 mod law;
@@ -418,7 +422,8 @@ impl BlastRadius {
         observed: &Observed,
     ) -> Result<Self, BlastRadiusError> {
         check_size(chain)?;
-        let law = Law::read(chain, environment, now, observed);
+        let alone = law::redeemable_alone(chain);
+        let law = Law::read(alone.as_ref().unwrap_or(chain), environment, now, observed);
         let reckoning = Reckoning::new(&law, observed)?;
         let until = law.until;
         // Nothing changes after the end, and an end that never comes is reckoned as the last second there is.
@@ -445,7 +450,13 @@ impl BlastRadius {
             missing.insert(Missing { token: Address::ZERO, what: "price" });
         }
         let mut assumptions = law.assumptions.clone();
+        if let Some(higher) = &alone {
+            assumptions.insert(Assumption::HigherLink { delegation: higher.leaf().hash().0 });
+        }
         assumptions.extend(words::ALWAYS);
+        assumptions.extend(
+            reckoning.misread.iter().map(|token| Assumption::DecimalsContradict { token: *token }),
+        );
         if until.is_none() && law.ended.is_none() {
             assumptions.insert(Assumption::NoExpiry);
         }

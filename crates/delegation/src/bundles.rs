@@ -372,6 +372,7 @@ pub struct Law {
     period: Option<NonZeroU32>,
     swap: Option<(Address, Address)>,
     pinned: bool,
+    series: u16,
 }
 
 impl Law {
@@ -412,6 +413,7 @@ impl Law {
             period: None,
             swap: None,
             pinned: false,
+            series: 1,
         }
     }
 
@@ -448,6 +450,40 @@ impl Law {
     pub const fn of_child(mut self, replicant: B256) -> Self {
         self.budget_id = replicant;
         self.forbidden = self.forbidden.and(Classes::of(&[Class::GasTopUp]));
+        self
+    }
+
+    /// The same with the mark of its drawdown begun anew, where `series` is higher than the last one: for an owner who
+    /// took money out, and for nothing else. What is not said is the first.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::{Bundle, Enforcers, Law};
+    /// use golem_delegation::terms::Holdings;
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let at = Enforcers {
+    /// #     golem_charter: Address::repeat_byte(0xc1), holdings: Address::repeat_byte(0xc2),
+    /// #     cadence: Address::repeat_byte(0xc3), replicant_budget: Address::repeat_byte(0xc4),
+    /// #     redeemer: Address::repeat_byte(0xc5), allowed_targets: Address::repeat_byte(0xc6),
+    /// #     allowed_methods: Address::repeat_byte(0xc7), allowed_calldata: Address::repeat_byte(0xc8),
+    /// # };
+    /// let law = Law::new(charter).in_series(2).under(&[Bundle::MaxDrawdown(1_500)])?;
+    /// let held = Holdings::decode(&law.caveats(&at)?[1].terms)?;
+    /// assert_eq!((held.series, held.drawdown_bps), (2, 1_500));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn in_series(mut self, series: u16) -> Self {
+        self.series = series;
         self
     }
 
@@ -652,7 +688,7 @@ impl Law {
             golem_id: charter.golem_id,
             account: charter.account,
             staleness: charter.staleness,
-            epoch: charter.epoch,
+            series: self.series,
             thriving_bps,
             stable_bps,
             drawdown_bps: self.drawdown.unwrap_or(WHOLE),
@@ -667,7 +703,14 @@ impl Law {
 /// Wrapped coins that are unwrapped are the same position, so what is listed wrapped is held plain too: by the
 /// same feed.
 fn with_coins(mut listing: Listing) -> Listing {
-    let wrapped = listing.tokens.iter().find(|listed| listed.role == Some(Role::Weth)).copied();
+    let is_wrapped = |listed: &&ListedToken| {
+        listed.role == Some(Role::Weth)
+            || listing
+                .targets
+                .iter()
+                .any(|known| known.target == listed.token && known.role == Role::Weth)
+    };
+    let wrapped = listing.tokens.iter().find(is_wrapped).copied();
     let plain = listing.tokens.iter().any(|listed| listed.token.is_zero());
     if let (Some(wrapped), false) = (wrapped, plain) {
         listing.tokens.push(ListedToken { token: Address::ZERO, role: None, ..wrapped });

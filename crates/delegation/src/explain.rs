@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use alloy_primitives::{Address, Selector, U256};
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 /// Longest list that is shown in full.
 const SHOWN: usize = 8;
@@ -70,6 +70,13 @@ pub enum Gap {
     NoExpiry,
     /// Nothing bounds what is spent in its life.
     NoSpendBound,
+    /// Nothing bounds the coins that a call carries.
+    CoinsUnbounded,
+    /// A caveat that binds nothing: its contract keeps what the first of its kind said.
+    OnlyCounts {
+        /// Which, from zero.
+        caveat: usize,
+    },
     /// Nobody signed it.
     NotSigned,
     /// Of so many caveats nobody knows what they allow.
@@ -93,6 +100,14 @@ impl fmt::Display for Gap {
             Self::NoSpendBound => {
                 f.write_str("no spend bound: nothing limits what it spends in all")
             }
+            Self::CoinsUnbounded => {
+                f.write_str("no bound on coins: a call may carry all that the account has")
+            }
+            Self::OnlyCounts { caveat } => write!(
+                f,
+                "caveat {} binds nothing: its contract keeps what the first of its kind said",
+                caveat + 1
+            ),
             Self::NotSigned => f.write_str("no signature: it is worth nothing yet"),
             Self::Unknown(1) => {
                 f.write_str("one unknown enforcer: nothing is known of what it allows")
@@ -177,14 +192,51 @@ fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> 
         (delegation.delegate.is_zero(), Gap::Nobody),
         (!rules.iter().any(|rule| rule.ends()), Gap::NoExpiry),
         (!bounds_spending(&rules), Gap::NoSpendBound),
+        (leaves_coins(&rules), Gap::CoinsUnbounded),
         (delegation.signature.is_empty(), Gap::NotSigned),
         (unknown > 0, Gap::Unknown(unknown)),
     ];
+    let mut schedules = BTreeSet::new();
+    let only_count = read.iter().enumerate().filter_map(|(caveat, rule)| {
+        let rule = rule.as_ref().ok().filter(|rule| rule.keeps_its_first())?;
+        (!schedules.insert(rule.kind())).then_some(Gap::OnlyCounts { caveat })
+    });
     let malformed = read.iter().enumerate().filter_map(|(caveat, rule)| {
         let error = rule.as_ref().err()?.clone();
         Some(Gap::Malformed { caveat, error })
     });
-    found.into_iter().filter_map(|(is, gap)| is.then_some(gap)).chain(malformed).collect()
+    let found = found.into_iter().filter_map(|(is, gap)| is.then_some(gap));
+    found.chain(only_count).chain(malformed).collect()
+}
+
+/// Whether only tokens are bounded, and a call to one may carry coins.
+fn leaves_coins(rules: &[&Rule]) -> bool {
+    let any = |is: fn(&Rule) -> bool| rules.iter().any(|rule| is(rule));
+    let tokens = any(|rule| {
+        matches!(
+            rule,
+            Rule::Erc20PeriodTransfer(_)
+                | Rule::Erc20Streaming(_)
+                | Rule::Erc20TransferAmount(_)
+                | Rule::Erc721Transfer(_)
+        )
+    });
+    let coins = any(|rule| {
+        matches!(
+            rule,
+            Rule::ApprovalRevocation(_)
+                | Rule::ExactExecution(_)
+                | Rule::ExactExecutionBatch(_)
+                | Rule::GolemCharter(_)
+                | Rule::MultiTokenPeriod(_)
+                | Rule::NativeTokenPeriodTransfer(_)
+                | Rule::NativeTokenStreaming(_)
+                | Rule::NativeTokenTransferAmount(_)
+                | Rule::SpecificActionErc20TransferBatch(_)
+                | Rule::ValueLte(_)
+        )
+    });
+    tokens && !coins
 }
 
 /// Whether all that is ever spent under these rules, or in any period, has a bound.
@@ -222,6 +274,18 @@ fn bounds_spending(rules: &[&Rule]) -> bool {
 }
 
 impl Rule {
+    /// Whether its contract stores the terms that it met first on a link, and goes by them for every later one.
+    pub(crate) const fn keeps_its_first(&self) -> bool {
+        matches!(
+            self,
+            Self::Erc20PeriodTransfer(_)
+                | Self::Erc20Streaming(_)
+                | Self::MultiTokenPeriod(_)
+                | Self::NativeTokenPeriodTransfer(_)
+                | Self::NativeTokenStreaming(_)
+        )
+    }
+
     /// Whether the rule itself comes to an end.
     const fn ends(&self) -> bool {
         match self {
@@ -512,13 +576,15 @@ fn charter(rule: &GolemCharter) -> Vec<String> {
 fn holdings(rule: &Holdings) -> String {
     format!(
         "No position of {} grows beyond {} of everything while Golem {} thrives, or {} while it is stable; {} below \
-         its best it only closes, and then loses {} at most of what it gives.",
+         its best it only closes, and then loses {} at most of what it gives. Its best is number {}: only a grant with \
+         a higher number forgets it.",
         rule.account,
         percent(rule.thriving_bps),
         rule.golem_id,
         percent(rule.stable_bps),
         percent(rule.drawdown_bps),
-        percent(rule.loss_bps)
+        percent(rule.loss_bps),
+        rule.series
     )
 }
 

@@ -14,8 +14,8 @@ use crate::{
     Rule, TermsError, attenuates,
     bundles::{Bundle, BundleError, Enforcers, Law, Spend},
     terms::{
-        AllowedMethods, AllowedTargets, GolemCharter, LimitedCalls, MortalityTimeWindow, Redeemer,
-        Role, Threshold, Timestamp,
+        AllowedMethods, AllowedTargets, GolemCharter, LimitedCalls, Listing, MortalityTimeWindow,
+        Redeemer, Role, Threshold, Timestamp,
     },
 };
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
@@ -497,17 +497,17 @@ impl<'a> Grant<'a> {
         }
         let mut next = self.next_charter()?;
         next.agent_key = key;
-        for listed in &mut next.listing.targets {
-            if listed.role == Role::AgentKey && listed.target == old {
-                listed.target = key;
-            }
-        }
-        let rules = self.rules.iter().map(|rule| match rule.clone() {
-            Rule::Redeemer(Redeemer(mut keys)) => {
+        rename(&mut next.listing, old, key);
+        let rules = self.rules.iter().map(|rule| {
+            let mut rule = rule.clone();
+            if let Rule::Redeemer(Redeemer(keys)) = &mut rule {
                 keys.iter_mut().filter(|listed| **listed == old).for_each(|listed| *listed = key);
-                Rule::Redeemer(Redeemer(keys))
             }
-            other => other,
+            // A rule that does not know the new key would refuse its gas money.
+            if let Some(listing) = rule.listing_mut() {
+                rename(listing, old, key);
+            }
+            rule
         });
         self.renewed(key, next, rules.collect())
     }
@@ -590,10 +590,6 @@ impl<'a> Grant<'a> {
         let caveats = rules.into_iter().map(|rule| {
             let rule = match rule {
                 Rule::GolemCharter(_) => Rule::GolemCharter(Box::new(next.clone())),
-                Rule::Holdings(mut rule) if rule.golem_id == next.golem_id => {
-                    rule.epoch = next.epoch;
-                    Rule::Holdings(rule)
-                }
                 Rule::DailySpendLimit(mut rule) if rule.golem_id == next.golem_id => {
                     rule.epoch = next.epoch;
                     Rule::DailySpendLimit(rule)
@@ -603,6 +599,30 @@ impl<'a> Grant<'a> {
             caveat(self.environment, &rule)
         });
         self.regrant(delegate, caveats.collect::<Result<_, _>>()?)
+    }
+}
+
+/// The agent's key is another one now.
+fn rename(listing: &mut Listing, old: Address, key: Address) {
+    for listed in &mut listing.targets {
+        if listed.role == Role::AgentKey && listed.target == old {
+            listed.target = key;
+        }
+    }
+}
+
+impl Rule {
+    /// What a rule that looks at actions knows of them; the charter's own is its next one's.
+    const fn listing_mut(&mut self) -> Option<&mut Listing> {
+        match self {
+            Self::DailySpendLimit(rule) => Some(&mut rule.listing),
+            Self::GolemPhase(rule) => Some(&mut rule.listing),
+            Self::Holdings(rule) => Some(&mut rule.listing),
+            Self::MaxSlippage(rule) => Some(&mut rule.listing),
+            Self::ReplicantBudget(rule) => Some(&mut rule.listing),
+            Self::VaultNav(rule) => Some(&mut rule.listing),
+            _ => None,
+        }
     }
 }
 

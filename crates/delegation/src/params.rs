@@ -586,7 +586,7 @@ objects! {
         golem_id "golemId"
         account "account"
         staleness "staleness"
-        epoch "epoch"
+        series "series"
         thriving_bps "thrivingBps"
         stable_bps "stableBps"
         drawdown_bps "drawdownBps"

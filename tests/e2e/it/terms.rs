@@ -82,7 +82,7 @@ fn cases(law: &GolemCharter) -> Result<Vec<Case>> {
         golem_id,
         account: law.account,
         staleness: law.staleness,
-        epoch: 1,
+        series: 1,
         thriving_bps: 3_000,
         stable_bps: 2_000,
         drawdown_bps: 1_500,

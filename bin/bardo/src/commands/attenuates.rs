@@ -4,7 +4,9 @@ use crate::{
     input,
 };
 use anyhow::anyhow;
-use golem_delegation::{Caveat, Delegation, Environment, Rule, attenuates as judge};
+use golem_delegation::{
+    Caveat, ContextError, Delegation, Environment, PermissionContext, Rule, attenuates as judge,
+};
 use serde_json::{Value, json};
 use std::{
     io::{Write, stderr},
@@ -19,14 +21,24 @@ pub(crate) fn attenuates(args: &AttenuatesArgs) -> Result<Answer, Failure> {
         )));
     }
     let (above, child) = (input::delegations(&args.parent)?, input::delegation(&args.child)?);
-    if above.first().is_some_and(|parent| parent.hash().0 != child.authority) {
-        let _ = writeln!(
-            stderr(),
-            "bardo: the child does not stand on this parent: its authority is {}",
-            child.authority
-        );
+    let mut answer = within(&above, &child);
+    // Bounds can be compared before there is a chain; what is said of them is then no word about one.
+    let broken = chained(&above, &child).err();
+    if let Some(object) = answer.json.as_object_mut() {
+        object.insert("chained".to_owned(), json!(broken.is_none()));
     }
-    Ok(within(&above, &child))
+    if let Some(why) = broken {
+        let warning =
+            format!("these are bounds alone, and no chain from a root to this child: {why}");
+        let _ = writeln!(stderr(), "bardo: {warning}");
+    }
+    Ok(answer)
+}
+
+/// Whether a child stands on what is above it, up to a root.
+pub(crate) fn chained(above: &[Delegation], child: &Delegation) -> Result<(), ContextError> {
+    let links = std::iter::once(child).chain(above).cloned().collect();
+    PermissionContext::new(links).map(drop)
 }
 
 /// ATK-07: whether a child stays within every link above it.

@@ -3,7 +3,8 @@ use crate::{
     cli::{CaveatDecodeArgs, CaveatEncodeArgs},
     input,
 };
-use alloy::hex;
+use alloy::{hex, primitives::Address};
+use anyhow::Context as _;
 use golem_chain::{environment, printable};
 use golem_delegation::{Caveat, Kind, Opaque, Rule};
 use serde::de::{Deserialize, DeserializeSeed};
@@ -14,7 +15,9 @@ use std::fmt::Display;
 pub(crate) fn encode(args: &CaveatEncodeArgs) -> Result<Answer, Failure> {
     let kind = match args.kind.as_str() {
         Opaque::KIND => None,
-        name => Some(name.parse::<Kind>().or_use()?),
+        name => {
+            Some(name.parse::<Kind>().context("`bardo caveat kinds` lists all kinds").or_use()?)
+        }
     };
     let rule = match parse(kind, &input::inline(&args.params).or_use()?) {
         Ok(rule) => rule,
@@ -25,10 +28,25 @@ pub(crate) fn encode(args: &CaveatEncodeArgs) -> Result<Answer, Failure> {
     Ok(match rule.encode() {
         Ok(terms) => {
             let terms = hex::encode_prefixed(terms);
-            Answer::yes(json!({ "terms": terms }), terms)
+            let enforcer = kind.and_then(|kind| environment().enforcer(kind));
+            Answer::yes(json!({ "enforcer": enforcer, "terms": terms }), terms)
         }
         Err(error) => refusal(&error),
     })
+}
+
+/// `bardo caveat kinds`
+pub(crate) fn kinds() -> Answer {
+    let environment = environment();
+    let known = Kind::ALL.iter().filter_map(|kind| Some((*kind, environment.enforcer(*kind)?)));
+    let known: Vec<(Kind, Address)> = known.collect();
+    let text: Vec<String> =
+        known.iter().map(|(kind, at)| format!("{:<34} {at}", kind.name())).collect();
+    let rows: Vec<_> = known
+        .iter()
+        .map(|(kind, enforcer)| json!({ "kind": kind.name(), "enforcer": enforcer }))
+        .collect();
+    Answer::yes(json!(rows), text.join("\n"))
 }
 
 fn parse(kind: Option<Kind>, params: &str) -> serde_json::Result<Rule> {

@@ -1,4 +1,4 @@
-use super::attenuates::within;
+use super::attenuates::{chained, within};
 use crate::{
     answer::{Answer, Failure},
     cli::SignArgs,
@@ -20,7 +20,14 @@ pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
         return Ok(Answer::no(json!({ "signed": false, "reason": reason }), reason));
     }
     if let Some(parent) = &args.parent {
-        let verdict = within(&input::delegations(parent)?, &delegation);
+        let above = input::delegations(parent)?;
+        if let Err(broken) = chained(&above, &delegation) {
+            let reason = format!(
+                "it does not stand on what --parent names ({broken}): give every link above it, the nearest first"
+            );
+            return Ok(Answer::no(json!({ "signed": false, "reason": reason }), reason));
+        }
+        let verdict = within(&above, &delegation);
         if !verdict.yes {
             return Ok(verdict);
         }

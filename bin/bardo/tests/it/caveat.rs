@@ -3,7 +3,7 @@
 use crate::command::{bardo, bardo_with};
 use anyhow::{Context, Result};
 use bardo_testkit::root;
-use golem_delegation::enforcers;
+use golem_delegation::{Kind, enforcers};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fs};
 
@@ -99,5 +99,33 @@ fn what_the_contract_would_refuse_exits_1_and_says_why() -> Result<()> {
         assert_eq!(ran.code, 1, "{enforcer}: {ran:?}");
         assert!(!ran.stdout.is_empty(), "{enforcer}");
     }
+    Ok(())
+}
+
+/// Whoever writes a caveat by hand finds its kind and its contract.
+#[test]
+fn every_kind_is_listed_with_its_contract() -> Result<()> {
+    let listed = bardo(["caveat", "kinds", "--json"])?.json()?;
+    let rows = listed.as_array().unwrap();
+
+    assert_eq!(rows.len(), Kind::ALL.len());
+    for row in rows {
+        let enforcer = row["enforcer"].as_str().unwrap();
+        let kind: Kind = row["kind"].as_str().unwrap().parse()?;
+        assert_eq!(golem_chain::environment().enforcer(kind), Some(enforcer.parse()?));
+    }
+    let encoded = bardo([
+        "caveat",
+        "encode",
+        "--kind",
+        "limitedCalls",
+        "--params",
+        r#"{"limit":"3"}"#,
+        "--json",
+    ])?;
+    assert_eq!(encoded.json()?["enforcer"], json!(enforcers::LIMITED_CALLS));
+    let unknown = bardo(["caveat", "encode", "--kind", "nope", "--params", "{}"])?;
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("bardo caveat kinds"), "{}", unknown.stderr);
     Ok(())
 }

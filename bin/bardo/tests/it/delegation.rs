@@ -1,10 +1,11 @@
 //! `bardo delegation` and `bardo session`.
 
 use crate::command::{bardo, bardo_with};
+use alloy::primitives::{Address, U256};
 use anyhow::Result;
 use bardo_testkit::{Agent, Stage, dollars, root, swap};
 use golem_chain::AccountKind;
-use golem_delegation::{ANY_DELEGATE, Delegation, enforcers};
+use golem_delegation::{ANY_DELEGATE, Caveat, Delegation, enforcers, terms::LimitedCalls};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -513,11 +514,13 @@ fn attenuates_says_yes_or_names_every_looser_bound() -> Result<()> {
     assert_eq!(malformed.code, 1);
     assert!(malformed.json()?["reason"].as_str().unwrap().contains("malformed"));
 
-    // A wider child is not signed.
-    let key = text(&key_file(folder.path(), 0o600)?);
-    let sign = ["delegation", "sign", &five, "--chain-id", "1", "--key-file", &key, "--parent"];
-    assert_eq!(bardo(sign.iter().chain(&[three.as_str()]))?.code, 1);
-    assert_eq!(bardo(sign.iter().chain(&[five.as_str()]))?.code, 0);
+    // Bounds alone are no chain, and that is said.
+    assert_eq!(judged(&five, &three)?.json()?["chained"], false);
+    assert!(
+        judged(&five, &three)?.stderr.contains("no chain"),
+        "{}",
+        judged(&five, &three)?.stderr
+    );
 
     // A chain above: the link that says nothing inherits, and so the root is asked.
     let chain = bardo_with(
@@ -525,5 +528,63 @@ fn attenuates_says_yes_or_names_every_looser_bound() -> Result<()> {
         ["delegation", "attenuates", "--parent", "-", "--child", &five],
     )?;
     assert_eq!(chain.code, 1, "{}", chain.stdout);
+    Ok(())
+}
+
+/// ATK-07: a child is signed where it stands on what it is held against, up to the root, and is no wider.
+#[test]
+fn a_child_is_signed_under_its_whole_chain_and_no_other() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let key = text(&key_file(folder.path(), 0o600)?);
+    let write = |name: &str, delegation: &Delegation| -> Result<String> {
+        let path = folder.path().join(name);
+        fs::write(&path, serde_json::to_string(delegation)?)?;
+        Ok(text(&path))
+    };
+    let limit = |limit: u64| {
+        vec![Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(limit)).encode())]
+    };
+    let mut root: Delegation = serde_json::from_value(unsigned())?;
+    root.caveats = limit(1);
+    let below = |parent: &Delegation, caveats| Delegation {
+        delegate: Address::repeat_byte(0x77),
+        delegator: parent.delegate,
+        authority: parent.hash().0,
+        caveats,
+        ..parent.clone()
+    };
+    let middle = below(&root, vec![]);
+    let (strict, mid) = (write("strict", &root)?, write("mid", &middle)?);
+    let mut loose = root.clone();
+    loose.caveats = limit(1_000);
+    let loose = write("loose", &loose)?;
+    let wide = write("wide", &below(&root, limit(500)))?;
+    let narrow = write("narrow", &below(&root, limit(1)))?;
+    let grandchild = write("grandchild", &below(&middle, limit(500)))?;
+    let small = write("small", &below(&middle, limit(1)))?;
+    let both = folder.path().join("both");
+    fs::write(&both, format!("{}\n{}", fs::read_to_string(&mid)?, fs::read_to_string(&strict)?))?;
+    let both = text(&both);
+    let sign = |child: &str, parent: &str| {
+        let line = ["delegation", "sign", child, "--chain-id", "1", "--key-file", &key];
+        bardo(line.iter().chain(&["--parent", parent]))
+    };
+
+    for (child, parent, words) in [
+        (&wide, &strict, "looser"),
+        // Somebody else's bounds, and half of a chain.
+        (&wide, &loose, "does not stand on"),
+        (&grandchild, &mid, "does not stand on"),
+        (&grandchild, &both, "looser"),
+    ] {
+        let refused = sign(child, parent)?;
+        assert_eq!(refused.code, 1, "{}", refused.stdout);
+        assert!(refused.stdout.contains(words), "{}", refused.stdout);
+    }
+    assert_eq!(sign(&narrow, &strict)?.code, 0);
+    assert_eq!(sign(&small, &both)?.code, 0);
+    let judged =
+        bardo(["delegation", "attenuates", "--parent", &both, "--child", &small, "--json"])?;
+    assert_eq!((judged.code, &judged.json()?["chained"]), (0, &json!(true)));
     Ok(())
 }

@@ -162,12 +162,16 @@ fn holdings(error: &Holdings) -> Words {
                 e.bps
             ),
         )),
-        Holdings::Holdings_StaleEpoch(e) => Some((
+        Holdings::Holdings_StaleSeries(e) => Some((
             Code::Superseded,
             format!(
-                "a newer grant of this Golem was used: this one has epoch {}, the newer one {}",
-                e.epoch, e.highest
+                "the owner began a newer mark for this Golem: this grant is of series {}, the newer one of {}",
+                e.series, e.highest
             ),
+        )),
+        Holdings::Holdings_Liquidity(_) => Some((
+            Code::Share,
+            "where a position may be a share of everything only, no liquidity is added".into(),
         )),
         Holdings::HoldingsEnforcer_Nested(_) | Holdings::HoldingsEnforcer_NotBegun(_) => {
             Some((Code::Mode, "the Golem is in the middle of another execution".into()))

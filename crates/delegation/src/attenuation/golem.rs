@@ -121,7 +121,7 @@ impl Within for Holdings {
         same("account", self.account, parent.account)?;
         same("registry", self.registry, parent.registry)?;
         same("cash", self.cash, parent.cash)?;
-        same("epoch", self.epoch, parent.epoch)?;
+        same("series", self.series, parent.series)?;
         at_most("staleness", self.staleness, parent.staleness)?;
         at_most("thrivingBps", self.thriving_bps, parent.thriving_bps)?;
         at_most("stableBps", self.stable_bps, parent.stable_bps)?;

@@ -2,9 +2,9 @@
 
 use super::{Assumption, Ended, Observed, SpendSchedule, outflow::Outflow};
 use crate::{
-    ANY_DELEGATE, Delegation, Environment, PermissionContext, Rule, SpendRefusal, SpendTerms,
+    ANY_DELEGATE, Delegation, Environment, Kind, PermissionContext, Rule, SpendRefusal, SpendTerms,
     SpendWindow,
-    terms::{Class, GolemCharter, Role},
+    terms::{Class, GolemCharter, ListedTarget, ListedToken, Listing, Role},
 };
 use alloy_primitives::{Address, B256, U256};
 use std::collections::BTreeSet;
@@ -29,6 +29,9 @@ pub(super) struct Law {
     pub(super) calls: Option<U256>,
     /// What is left of budgets for a whole life, in micro-dollars.
     pub(super) budget: Option<U256>,
+    budgets: Vec<(Listing, U256)>,
+    /// Whether all charters price every token alike: only then are their dollars the same.
+    pub(super) alike: bool,
     pub(super) assumptions: BTreeSet<Assumption>,
 }
 
@@ -62,6 +65,8 @@ impl Law {
             outflow: Outflow::default(),
             calls: None,
             budget: None,
+            budgets: Vec::new(),
+            alike: true,
             assumptions: BTreeSet::new(),
         };
         for link in chain.links() {
@@ -73,7 +78,7 @@ impl Law {
             for caveat in &link.caveats {
                 match environment.read(caveat) {
                     // The contract keeps the first one's terms for the whole link: a second one only counts.
-                    Ok(rule) if is_schedule(&rule) && !schedules.insert(rule.kind()) => {
+                    Ok(rule) if rule.keeps_its_first() && !schedules.insert(rule.kind()) => {
                         law.or_not_counted(false, &rule);
                     }
                     Ok(rule) => law.bind(hash, caveat.enforcer, &rule, observed),
@@ -87,6 +92,7 @@ impl Law {
             law.end(Ended::Expired { at });
         }
         law.count_charters(chain, environment, observed);
+        law.compare_prices();
         law.say_who(chain);
         law
     }
@@ -163,7 +169,7 @@ impl Law {
             Rule::ReplicantBudget(budget) => {
                 self.ends(budget.not_after);
                 let left = U256::from(budget.budget).saturating_sub(self.counted(count));
-                self.budget = Some(self.budget.map_or(left, |before| before.min(left)));
+                self.budgets.push((budget.listing.clone(), left));
             }
             Rule::LimitedCalls(limit) => {
                 let left = limit.0.saturating_sub(self.counted(count));
@@ -211,6 +217,29 @@ impl Law {
         }
     }
 
+    /// Budgets and charters bind together where a dollar of one is a dollar of the other.
+    fn compare_prices(&mut self) {
+        let listings: Vec<&Listing> =
+            self.charters.iter().map(|law| &law.charter.listing).collect();
+        let alike = |one: &Listing| listings.iter().all(|other| price_alike(one, other));
+        let same = listings.iter().all(|one| alike(one));
+        let (counted, other): (Vec<_>, Vec<_>) =
+            self.budgets.iter().partition(|(listing, _)| alike(listing));
+        let (budget, any) = (counted.iter().map(|(_, left)| *left).min(), !other.is_empty());
+        (self.alike, self.budget) = (same, budget);
+        if any {
+            self.not_counted(Kind::ReplicantBudget.name().to_owned());
+        }
+        if !same {
+            self.assumptions.insert(Assumption::PricesDiffer);
+        }
+    }
+
+    /// Of a limit in dollars of each charter, what binds.
+    pub(super) fn binding<N: Ord>(&self, limits: impl Iterator<Item = N>) -> Option<N> {
+        if self.alike { limits.min() } else { limits.max() }
+    }
+
     fn count_charter(
         &mut self,
         chain: &PermissionContext,
@@ -250,15 +279,17 @@ impl Law {
         if !home {
             self.assumptions.insert(Assumption::OtherAccount { account: charter.account });
         }
-        let his = charter.beneficiary == charter.agent_key
-            || chain.links().iter().any(|link| link.delegate == charter.beneficiary);
-        let open = his && charter.allows(Class::Transfer);
-        if open {
-            self.assumptions.insert(Assumption::BeneficiaryIsTheKey);
-        } else {
-            let beneficiary = charter.beneficiary;
-            self.assumptions.insert(Assumption::Beneficiary { beneficiary });
-        }
+        let beneficiary = charter.beneficiary;
+        let his = beneficiary == charter.agent_key
+            || chain.links().iter().any(|link| link.delegate == beneficiary);
+        // Routers let anybody sweep them, and a token or a vault gives nothing back.
+        let listed = charter.is_named(beneficiary);
+        let open = (his || listed) && charter.allows(Class::Transfer);
+        self.assumptions.insert(match (open, his) {
+            (true, true) => Assumption::BeneficiaryIsTheKey,
+            (true, false) => Assumption::BeneficiaryIsListed { beneficiary },
+            (false, _) => Assumption::Beneficiary { beneficiary },
+        });
         if charter.allows(Class::Sell) {
             self.assumptions.insert(Assumption::KnowledgeHasNoPrice);
         }
@@ -309,6 +340,28 @@ impl GolemCharter {
             || self.listing.tokens.iter().any(|token| token.role == Some(role))
     }
 
+    /// Whether the listing knows the address at all.
+    fn is_named(&self, address: Address) -> bool {
+        self.listing.targets.iter().any(|target| target.target == address)
+            || self.listing.tokens.iter().any(|known| known.token == address)
+    }
+
+    /// How many vaults withdrawals can lead through: one of shares needs their price, and so they are listed as a token.
+    pub(super) fn vault_levels(&self) -> usize {
+        let tokens = self.listing.tokens.iter();
+        let shares = tokens.filter(|token| {
+            let as_target = |known: &&ListedTarget| known.target == token.token;
+            token.role == Some(Role::Vault)
+                || self
+                    .listing
+                    .targets
+                    .iter()
+                    .filter(as_target)
+                    .any(|known| known.role == Role::Vault)
+        });
+        shares.count().saturating_add(1)
+    }
+
     pub(super) fn is_callable(&self, token: Address) -> bool {
         self.listing.targets.iter().any(|target| target.target == token)
             || self.listing.tokens.iter().any(|known| known.token == token && known.role.is_some())
@@ -345,14 +398,20 @@ impl GolemCharter {
     }
 }
 
-/// Whether its contract stores the terms it met first.
-const fn is_schedule(rule: &Rule) -> bool {
-    matches!(
-        rule,
-        Rule::Erc20PeriodTransfer(_)
-            | Rule::Erc20Streaming(_)
-            | Rule::MultiTokenPeriod(_)
-            | Rule::NativeTokenPeriodTransfer(_)
-            | Rule::NativeTokenStreaming(_)
-    )
+/// The part of a chain that whoever holds the leaf's key redeems without what stands below it; none where that is
+/// nothing but the whole. Nearer to the root less binds, so the last such link counts.
+pub(super) fn redeemable_alone(chain: &PermissionContext) -> Option<PermissionContext> {
+    let key = chain.leaf().delegate;
+    let his = |link: &Delegation| link.delegate == key || link.delegate == ANY_DELEGATE;
+    let at = chain.links().iter().rposition(his).filter(|at| *at > 0)?;
+    PermissionContext::new(chain.links().get(at..)?.to_vec()).ok()
+}
+
+/// Whether no token is worth anything else by one than by the other.
+fn price_alike(one: &Listing, other: &Listing) -> bool {
+    one.tokens.iter().all(|this| {
+        let same = other.tokens.iter().filter(|that| that.token == this.token);
+        let by = |token: &ListedToken| (token.feed, token.token_decimals, token.feed_decimals);
+        same.into_iter().all(|that| by(this) == by(that))
+    })
 }

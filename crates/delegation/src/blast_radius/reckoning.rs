@@ -40,6 +40,8 @@ pub(super) struct Reckoning<'a> {
     gas_source: Known,
     pub(super) in_hand: Known,
     pub(super) missing: BTreeSet<Missing>,
+    /// Tokens that a charter counts with other decimals than they have.
+    pub(super) misread: BTreeSet<Address>,
 }
 
 impl<'a> Reckoning<'a> {
@@ -66,6 +68,7 @@ impl<'a> Reckoning<'a> {
             gas_source: None,
             in_hand: Some(U256::ZERO),
             missing: BTreeSet::new(),
+            misread: BTreeSet::new(),
         };
         reckoning.coin_price = coin_price(law, observed);
         for token in tokens {
@@ -86,9 +89,14 @@ impl<'a> Reckoning<'a> {
         let listed = self.law.charters.iter().flat_map(|law| &law.charter.listing.tokens);
         let listed = listed.filter(|listed| listed.token == token);
         let feeds: BTreeSet<u8> = listed.clone().map(|listed| listed.feed_decimals).collect();
-        let listed = listed.map(|listed| listed.token_decimals);
+        let listed: BTreeSet<u8> = listed.map(|listed| listed.token_decimals).collect();
+        // A charter that counts a token wrongly lets any amount of it pass for little.
+        if facts.decimals.or(coin).is_some_and(|true_one| listed.iter().any(|one| *one != true_one))
+        {
+            self.misread.insert(token);
+        }
         // Fewer decimals make a unit dearer.
-        let decimals = coin.or_else(|| listed.min()).or(facts.decimals);
+        let decimals = coin.or_else(|| listed.into_iter().chain(facts.decimals).min());
         let price = if token == COIN { self.coin_price } else { believed(facts.price) };
         // A price of another feed than the listed one is none.
         let price = price.filter(|price| feeds.iter().all(|decimals| *decimals == price.decimals));
@@ -248,7 +256,8 @@ impl<'a> Reckoning<'a> {
         }
         let all =
             |can: fn(&GolemCharter) -> bool| self.law.charters.iter().all(|law| can(&law.charter));
-        let bps = self.law.charters.iter().map(|law| law.loss_bps).min().unwrap_or(WHOLE);
+        let bps = self.law.binding(self.law.charters.iter().map(|law| law.loss_bps));
+        let bps = bps.unwrap_or(WHOLE);
         let volume = self.volume(moment);
         causes.slippage = Some(share(volume, bps));
         causes.vaults = nothing;
@@ -258,13 +267,19 @@ impl<'a> Reckoning<'a> {
             } else {
                 U256::ZERO
             };
-            causes.vaults = sum([Some(again), self.vaults.map(|held| share(held, bps))]);
+            let levels = self.law.charters.iter().map(|law| law.charter.vault_levels()).min();
+            let levels = U256::from(levels.unwrap_or(1));
+            let held = self.vaults.map(|held| share(held, bps).saturating_mul(levels));
+            causes.vaults = sum([Some(again), held]);
         }
         if all(GolemCharter::swaps) {
             causes.settlement = self.settlement(volume).map(|value| share(value, bps));
         }
         if bps == 0 {
             (causes.vaults, causes.settlement) = (nothing, nothing);
+        }
+        if !self.misread.is_empty() {
+            (causes.slippage, causes.vaults, causes.settlement) = (None, None, None);
         }
         causes.gas = self.gas(moment);
         // Stock caveats bind beside a charter.
@@ -278,8 +293,9 @@ impl<'a> Reckoning<'a> {
             return U256::ZERO;
         }
         let caps = self.law.charters.iter().map(|law| U256::from(law.volume.most_by(moment)));
-        let volume = caps.min().unwrap_or(U256::MAX);
-        let one = self.law.charters.iter().map(|law| U256::from(law.charter.nav_cap)).min();
+        let volume = self.law.binding(caps).unwrap_or(U256::MAX);
+        let one =
+            self.law.binding(self.law.charters.iter().map(|law| U256::from(law.charter.nav_cap)));
         let calls = self.law.calls.zip(one).map(|(calls, one)| calls.saturating_mul(one));
         let bounds = [self.law.budget, calls];
         bounds.into_iter().flatten().fold(volume, U256::min)

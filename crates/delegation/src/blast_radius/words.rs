@@ -33,6 +33,11 @@ pub enum Assumption {
     SignaturesHold,
     /// Keys of the links above.
     OnlyTheLeafsKey,
+    /// A link above is redeemed without those below it.
+    HigherLink {
+        /// Its hash.
+        delegation: B256,
+    },
     /// No key is needed at all.
     AnyDelegate,
     /// Coins that ride along with a call.
@@ -44,6 +49,18 @@ pub enum Assumption {
     },
     /// Money goes home to the thief.
     BeneficiaryIsTheKey,
+    /// Money goes home to a contract that anybody can call.
+    BeneficiaryIsListed {
+        /// Whom the charter names.
+        beneficiary: Address,
+    },
+    /// Dollars of the charter are none.
+    DecimalsContradict {
+        /// Of which token.
+        token: Address,
+    },
+    /// Charters that do not price alike.
+    PricesDiffer,
     /// What is bought goes to another account than the one that pays.
     OtherAccount {
         /// Whom the charter names.
@@ -107,6 +124,10 @@ impl fmt::Display for Assumption {
             Self::OnlyTheLeafsKey => f.write_str(
                 "Only the last link's key is stolen; a key further up is bound by the links above it alone.",
             ),
+            Self::HigherLink { delegation } => write!(
+                f,
+                "Whoever has the key redeems {delegation} alone, so that links below it bind nothing."
+            ),
             Self::AnyDelegate => {
                 f.write_str("The grant is open to any delegate: nobody has to steal a key for it.")
             }
@@ -118,6 +139,17 @@ impl fmt::Display for Assumption {
             }
             Self::BeneficiaryIsTheKey => f.write_str(
                 "The charter's beneficiary is a key of this chain: tokens may be sent to the thief.",
+            ),
+            Self::BeneficiaryIsListed { beneficiary } => write!(
+                f,
+                "The charter's beneficiary {beneficiary} is a contract it lists: what is sent there counts as lost."
+            ),
+            Self::DecimalsContradict { token } => write!(
+                f,
+                "The charter counts {token} with other decimals than it has, so its limits in dollars bind nothing."
+            ),
+            Self::PricesDiffer => f.write_str(
+                "Two charters price a token differently, so that of each limit in dollars the larger counts.",
             ),
             Self::OtherAccount { account } => write!(
                 f,

@@ -64,7 +64,7 @@ pub struct ReplicantBudget {
 
 /// `HoldingsEnforcer`: how large a position may get, and how far the account may fall.
 ///
-/// Terms: `golemId 32 ‖ account 20 ‖ staleness u32 ‖ epoch u16 ‖ thrivingBps u16 ‖ stableBps u16 ‖
+/// Terms: `golemId 32 ‖ account 20 ‖ staleness u32 ‖ series u16 ‖ thrivingBps u16 ‖ stableBps u16 ‖
 /// drawdownBps u16 ‖ registry 20 ‖ cash 20 ‖ lossBps u16`, then a [`Listing`].
 ///
 /// ```
@@ -74,7 +74,7 @@ pub struct ReplicantBudget {
 ///     golem_id: B256::repeat_byte(7),
 ///     account: Address::repeat_byte(1),
 ///     staleness: 86_400,
-///     epoch: 1,
+///     series: 1,
 ///     thriving_bps: 3_000,
 ///     stable_bps: 2_000,
 ///     drawdown_bps: 1_500,
@@ -94,8 +94,8 @@ pub struct Holdings {
     pub account: Address,
     /// Age in seconds at which the registry's word counts as Conservation.
     pub staleness: u32,
-    /// Number of the grant; a higher one begins a mark of its own.
-    pub epoch: u16,
+    /// Number of the mark: a higher one begins anew. A feed, a rotation or a new grant keeps it (SPEC D17).
+    pub series: u16,
     /// Largest position of a thriving Golem, in basis points of everything.
     pub thriving_bps: u16,
     /// And of a stable one.
@@ -242,7 +242,7 @@ impl Holdings {
     pub fn encode(&self) -> Result<Vec<u8>, TermsError> {
         let mut out = [self.golem_id.as_slice(), self.account.as_slice()].concat();
         out.extend(self.staleness.to_be_bytes());
-        out.extend(self.epoch.to_be_bytes());
+        out.extend(self.series.to_be_bytes());
         for bps in [self.thriving_bps, self.stable_bps, self.drawdown_bps] {
             out.extend(check_bps(bps)?.to_be_bytes());
         }
@@ -260,7 +260,7 @@ impl Holdings {
             golem_id: B256::from(reader.take()?),
             account: reader.address()?,
             staleness: reader.u32()?,
-            epoch: reader.u16()?,
+            series: reader.u16()?,
             thriving_bps: check_bps(reader.u16()?)?,
             stable_bps: check_bps(reader.u16()?)?,
             drawdown_bps: check_bps(reader.u16()?)?,

@@ -6,8 +6,9 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use golem_delegation::{
     Looser, MOST_OF_ONE_KIND, Opaque, Rule, attenuates,
     terms::{
-        AllowedTargets, DailySpendLimit, Erc20PeriodTransfer, Erc20Streaming, LimitedCalls,
-        Listing, Nonce, Timestamp,
+        AllowedTargets, CharterMood, Class, Classes, DailySpendLimit, Erc20PeriodTransfer,
+        Erc20Streaming, GolemCharter, LimitedCalls, ListedTarget, ListedToken, Listing, MoodBounds,
+        MortalityTimeWindow, Nonce, Role, Timestamp,
     },
 };
 
@@ -299,4 +300,128 @@ fn a_thousand_caveats_of_one_kind_are_refused_early() {
     assert!(attenuates(&many, &many).is_err());
     let few = vec![targets(&[1]); MOST_OF_ONE_KIND];
     assert_eq!(attenuates(&few, &few), Ok(()));
+}
+
+/// A change that makes a charter wider in one thing.
+type Widening = (&'static str, fn(&mut GolemCharter));
+
+/// Every dimension of a charter by itself: what is wider there is refused by that name, and the charter below is not.
+#[test]
+fn a_charter_that_is_wider_in_any_one_thing_is_refused_by_name() {
+    let classes = Classes::of(&[Class::Swap, Class::Deposit]);
+    let bounds = MoodBounds { min_pleasure: 1, max_arousal: 50, min_dominance: 2 };
+    let token = |byte: u8| ListedToken {
+        token: Address::repeat_byte(byte),
+        role: Some(Role::Token),
+        feed: Address::repeat_byte(0xfe),
+        token_decimals: 6,
+        feed_decimals: 8,
+        max_age: 3_600,
+    };
+    let parent = GolemCharter {
+        golem_id: B256::repeat_byte(1),
+        owner: Address::repeat_byte(2),
+        epoch: 3,
+        generation: 4,
+        registry: Address::repeat_byte(5),
+        account: Address::repeat_byte(6),
+        beneficiary: Address::repeat_byte(7),
+        agent_key: Address::repeat_byte(8),
+        replicants: false,
+        classes,
+        window: MortalityTimeWindow::new(1_000, 200_000).unwrap(),
+        spend_cap: 1_000_000_000,
+        bucket_minutes: 120,
+        slippage_bps: 100,
+        vault: Address::repeat_byte(9),
+        nav_bps: 500,
+        nav_cap: 1_000_000,
+        staleness: 86_400,
+        gas_ceiling: 1_000,
+        gas_daily_cap: 1_000,
+        settlement_asset: Address::repeat_byte(10),
+        max_royalty_bps: Some(100),
+        mood: Some(CharterMood { bounds, classes: Classes::of(&[Class::Swap]) }),
+        listing: Listing {
+            sequencer_feed: Address::repeat_byte(11),
+            sequencer_grace: 60,
+            tokens: vec![token(0x20)],
+            targets: vec![ListedTarget {
+                target: Address::repeat_byte(0x30),
+                role: Role::SwapRouter02,
+            }],
+        },
+    };
+    let wider: &[Widening] = &[
+        ("golemId", |law| law.golem_id = B256::ZERO),
+        ("owner", |law| law.owner = Address::ZERO),
+        ("epoch", |law| law.epoch = 4),
+        ("epoch", |law| law.epoch = 2),
+        ("generation", |law| law.generation = 5),
+        ("registry", |law| law.registry = Address::ZERO),
+        ("account", |law| law.account = Address::ZERO),
+        ("beneficiary", |law| law.beneficiary = Address::ZERO),
+        ("settlementAsset", |law| law.settlement_asset = Address::ZERO),
+        ("replicants", |law| law.replicants = true),
+        ("agentKey", |law| law.agent_key = Address::ZERO),
+        ("classes", |law| law.classes = Classes::of(&[Class::Swap, Class::Transfer])),
+        ("start", |law| law.window = MortalityTimeWindow::new(999, 200_000).unwrap()),
+        ("end", |law| law.window = MortalityTimeWindow::new(1_000, 200_001).unwrap()),
+        ("bucketMinutes", |law| law.bucket_minutes = 121),
+        ("bucketMinutes", |law| law.bucket_minutes = 119),
+        ("spendCap", |law| law.spend_cap += 1 << 20),
+        ("slippageBps", |law| law.slippage_bps = 101),
+        ("navBps", |law| law.nav_bps = 501),
+        ("navCap", |law| law.nav_cap = 1_000_001),
+        ("vault", |law| law.vault = Address::repeat_byte(0x55)),
+        ("staleness", |law| law.staleness = 86_401),
+        ("gasCeiling", |law| law.gas_ceiling = 1_001),
+        ("gasDailyCap", |law| law.gas_daily_cap = 1_000_000),
+        ("maxRoyaltyBps", |law| law.max_royalty_bps = Some(101)),
+        ("mood", |law| law.mood = None),
+        ("minPleasure", |law| law.mood.as_mut().unwrap().bounds.min_pleasure = 0),
+        ("maxArousal", |law| law.mood.as_mut().unwrap().bounds.max_arousal = 51),
+        ("minDominance", |law| law.mood.as_mut().unwrap().bounds.min_dominance = 1),
+        ("mood without classes", |law| law.mood.as_mut().unwrap().classes = Classes::default()),
+        ("sequencerFeed", |law| law.listing.sequencer_feed = Address::ZERO),
+        ("sequencerGrace", |law| law.listing.sequencer_grace = 59),
+        ("feed", |law| law.listing.tokens[0].feed = Address::ZERO),
+        ("tokenDecimals", |law| law.listing.tokens[0].token_decimals = 18),
+        ("feedDecimals", |law| law.listing.tokens[0].feed_decimals = 18),
+        ("maxAge", |law| law.listing.tokens[0].max_age = 3_601),
+        ("token", |law| {
+            let more = ListedToken { token: Address::ZERO, role: None, ..law.listing.tokens[0] };
+            law.listing.tokens.push(more);
+        }),
+        ("role", |law| law.listing.tokens[0].role = Some(Role::Vault)),
+        ("role", |law| law.listing.targets[0].role = Role::SwapRouter),
+        ("role", |law| {
+            let target = Address::repeat_byte(0x31);
+            law.listing.targets.push(ListedTarget { target, role: Role::Vault });
+        }),
+    ];
+    let whole = Rule::GolemCharter(Box::new(parent.clone()));
+    assert!(one(whole.clone(), whole.clone()));
+
+    for (name, widen) in wider {
+        let mut child = parent.clone();
+        widen(&mut child);
+        let looser = refused(&whole, &Rule::GolemCharter(Box::new(child)));
+        let named: Vec<&str> = looser.iter().map(|bound| bound.bound).collect();
+        assert_eq!(named, [*name]);
+    }
+
+    // And tighter in each thing that has a tighter side.
+    let mut tighter = parent.clone();
+    tighter.classes = Classes::of(&[Class::Swap]);
+    tighter.window = MortalityTimeWindow::new(1_001, 199_999).unwrap();
+    tighter.slippage_bps = 99;
+    (tighter.nav_bps, tighter.nav_cap) = (499, 999_999);
+    (tighter.staleness, tighter.gas_ceiling) = (86_399, 999);
+    tighter.max_royalty_bps = None;
+    tighter.mood.as_mut().unwrap().classes = classes;
+    tighter.listing.sequencer_grace = 61;
+    tighter.listing.tokens[0].max_age = 3_599;
+    tighter.listing.targets.clear();
+    assert!(one(whole, Rule::GolemCharter(Box::new(tighter))));
 }

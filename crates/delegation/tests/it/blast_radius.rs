@@ -1137,3 +1137,120 @@ proptest! {
         }
     }
 }
+
+/// A thief of a key that was given two links of a chain, or of one whose upper link is anybody's, redeems the upper one.
+#[test]
+fn a_link_that_the_key_redeems_alone_frees_it_of_those_below() {
+    let tight = [
+        Rule::Erc20TransferAmount(Erc20TransferAmount {
+            token_address: USDC,
+            max_amount: U256::from(5),
+        }),
+        Rule::ValueLte(ValueLte(U256::ZERO)),
+    ];
+    let mine = root(&[]);
+    let anybodys = Delegation { delegate: ANY_DELEGATE, ..root(&[]) };
+    let below = |parent: &Delegation| Delegation { delegate: KEY, ..child(parent, &tight) };
+    let from_any = Delegation { delegator: Address::repeat_byte(9), ..below(&anybodys) };
+    let charter = Rule::GolemCharter(Box::new(charter()));
+    let charter = Delegation { caveats: vec![caveat(&charter)], ..below(&mine) };
+
+    for (leaf, parent) in [(below(&mine), &mine), (from_any, &anybodys), (charter, &mine)] {
+        let radius = of(vec![leaf, parent.clone()], NOW, &facts());
+
+        assert!(radius.everything, "{radius}");
+        let delegation = parent.hash().0;
+        assert!(radius.assumptions.contains(&Assumption::HigherLink { delegation }));
+    }
+    // Of three links with the key on the first and the last, only the root counts; with other keys, all do.
+    let middle = child(&mine, &tight);
+    let leaf = Delegation { delegate: KEY, ..child(&middle, &tight) };
+    assert!(of(vec![leaf, middle, mine.clone()], NOW, &facts()).everything);
+    let bound = of(vec![child(&mine, &tight), mine], NOW, &facts());
+    assert_eq!(bound.causes.outflow, micro(5));
+}
+
+/// Dollars by other decimals or another feed are other dollars.
+#[test]
+fn what_prices_otherwise_takes_nothing_off() {
+    let alone = radius(charter(), &facts());
+    let other = |change: fn(&mut ListedToken)| {
+        let mut listing = charter().listing;
+        listing.tokens.iter_mut().for_each(change);
+        listing
+    };
+    let listings = [
+        other(|token| token.token_decimals = 36),
+        other(|token| token.feed_decimals = 18),
+        other(|token| token.feed = Address::repeat_byte(0xaa)),
+    ];
+    for listing in listings {
+        let budget = ReplicantBudget {
+            replicant_id: GOLEM,
+            budget: DOLLAR,
+            not_after: NOW + WEEK - 1,
+            listing: listing.clone(),
+        };
+        let wide = root(&[Rule::GolemCharter(Box::new(charter()))]);
+        let leaf = child(&wide, &[Rule::ReplicantBudget(budget)]);
+        let under_budget = of(vec![leaf, wide.clone()], NOW, &facts());
+        assert_eq!(under_budget.causes, alone.causes);
+        let rule = "replicantBudget".to_owned();
+        assert!(under_budget.assumptions.contains(&Assumption::RuleNotCounted { rule }));
+
+        let second =
+            GolemCharter { spend_cap: DOLLAR, slippage_bps: 1, nav_cap: 1, listing, ..charter() };
+        let leaf = child(&wide, &[Rule::GolemCharter(Box::new(second))]);
+        let under_two = of(vec![leaf, wide], NOW, &facts());
+        assert!(no_more(alone.causes.slippage, under_two.causes.slippage), "{under_two}");
+        assert!(under_two.assumptions.contains(&Assumption::PricesDiffer));
+    }
+}
+
+/// A charter that counts dollars with eighteen decimals lets all of them go for a millionth.
+#[test]
+fn a_token_whose_decimals_are_not_the_charters_is_not_bounded_by_dollars() {
+    let mut wrong = charter();
+    wrong.listing.tokens[0].token_decimals = 18;
+
+    let shown = radius(wrong.clone(), &facts());
+    let mut silent = facts();
+    silent.tokens.get_mut(&USDC).unwrap().decimals = None;
+    let trusted = radius(wrong, &silent);
+
+    // All that trades can touch: 10,000 dollars, and eleven ether.
+    assert_eq!(shown.causes.slippage, micro(37_500 * DOLLAR));
+    assert!(shown.assumptions.contains(&Assumption::DecimalsContradict { token: USDC }));
+    assert!(trusted.causes.slippage < micro(100 * DOLLAR));
+}
+
+/// Whoever is listed can be called by anybody: what lies there is nobody's.
+#[test]
+fn a_beneficiary_that_is_a_listed_contract_is_no_home() {
+    for beneficiary in [Address::repeat_byte(0x10), USDC, WETH] {
+        let lost = radius(GolemCharter { beneficiary, ..charter() }, &facts());
+
+        assert_eq!(lost.causes.outflow, micro(37_500 * DOLLAR), "{lost}");
+        assert!(lost.assumptions.contains(&Assumption::BeneficiaryIsListed { beneficiary }));
+    }
+    let classes = Classes::ALL.without(Classes::of(&[Class::Transfer]));
+    let closed = GolemCharter { beneficiary: USDC, classes, ..charter() };
+    assert_eq!(radius(closed, &facts()).causes.outflow, micro(0));
+}
+
+/// Out of a vault of a vault's shares slippage is lost twice.
+#[test]
+fn a_vault_whose_shares_are_listed_as_a_token_may_lead_through_another() {
+    let mut flat = charter();
+    flat.listing.targets.push(ListedTarget { target: VAULT, role: Role::Vault });
+    let mut nested = flat.clone();
+    nested.listing.tokens.push(token(VAULT, Role::Vault, 18));
+    let mut observed = facts();
+    observed.tokens.get_mut(&USDC).unwrap().in_vaults = Some(U256::from(10_000 * DOLLAR));
+    observed.tokens.insert(VAULT, held(2_500, 0, 0));
+
+    let (once, twice) = (radius(flat, &observed).causes, radius(nested, &observed).causes);
+
+    let more = twice.vaults.unwrap() - once.vaults.unwrap();
+    assert_eq!(Some(more), micro(100 * DOLLAR));
+}

@@ -201,7 +201,7 @@ fn what_the_charter_cannot_say_stands_beside_it() {
 
     let held = Holdings::decode(&terms(&law, AT.holdings).unwrap()).unwrap();
     assert_eq!((held.thriving_bps, held.stable_bps, held.drawdown_bps), (2_000, 1_000, 1_500));
-    assert_eq!((held.account, held.cash, held.epoch), (whole().account, USDC, 3));
+    assert_eq!((held.account, held.cash, held.series), (whole().account, USDC, 1));
     let cadence = Cadence::decode(&terms(&law, AT.cadence).unwrap()).unwrap();
     assert_eq!((cadence.period, cadence.count.get()), (week, 1));
     let redeemer = Redeemer::decode(&terms(&law, AT.redeemer).unwrap()).unwrap();
@@ -320,5 +320,24 @@ proptest! {
         prop_assert!(charter.listing.tokens.iter().all(|token| most.listing.tokens.contains(token)));
         prop_assert!(made.caveats(&AT).is_ok());
         prop_assert_eq!(reversed, Ok(charter));
+    }
+}
+
+/// A position of wrapped coins is one with plain ones, wherever the listing says what they are.
+#[test]
+fn coins_are_held_too_wherever_wrapped_ones_are_named() {
+    let mut among_targets = whole();
+    among_targets.listing.tokens[1].role = None;
+    among_targets.listing.targets.push(ListedTarget { target: WETH, role: Role::Weth });
+    let mut none = whole();
+    none.listing.tokens.truncate(1);
+
+    for (charter, tokens) in [(whole(), 3), (among_targets, 3), (none, 1)] {
+        let law = Law::new(charter).under(&[Bundle::max_position(3_000)]).unwrap();
+        let held = Holdings::decode(&terms(&law, AT.holdings).unwrap()).unwrap();
+
+        let coins = held.listing.tokens.iter().find(|listed| listed.token.is_zero());
+        assert_eq!(held.listing.tokens.len(), tokens);
+        assert_eq!(coins.map(|coins| coins.feed), (tokens == 3).then_some(Address::repeat_byte(9)));
     }
 }

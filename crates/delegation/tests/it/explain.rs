@@ -282,7 +282,7 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
                 golem_id: GOLEM,
                 account: ONE,
                 staleness: 1,
-                epoch: 1,
+                series: 1,
                 thriving_bps: 3_000,
                 stable_bps: 2_000,
                 drawdown_bps: 1_525,
@@ -491,7 +491,7 @@ fn what_nobody_said_is_said() {
         Rule::Timestamp(Timestamp { after: 0, before: 9 }),
         Rule::Erc20TransferAmount(token),
     ]);
-    assert_eq!(gaps(&small), []);
+    assert_eq!(gaps(&small), [Gap::CoinsUnbounded]);
 }
 
 #[test]
@@ -522,4 +522,40 @@ fn a_child_says_whose_grant_it_uses() {
     let words = Explanation::of(&child, &environment());
 
     assert_eq!(words.parties, format!("{ONE} may use what {TWO} was lent by {GOLEM}."));
+}
+
+/// What looks like a bound and is none.
+#[test]
+fn a_second_schedule_and_coins_that_ride_along_are_gaps() {
+    let environment = environment();
+    let every = |amount: u64| {
+        Rule::Erc20PeriodTransfer(Erc20PeriodTransfer {
+            token_address: Address::repeat_byte(1),
+            period_amount: U256::from(amount),
+            period_duration: U256::from(86_400),
+            start_date: U256::from(1),
+        })
+    };
+    let gaps = |rules: &[Rule]| {
+        let caveat = |rule| environment.caveat(rule).unwrap().unwrap();
+        let grant = Delegation {
+            delegate: Address::repeat_byte(1),
+            delegator: Address::repeat_byte(2),
+            authority: ROOT_AUTHORITY,
+            caveats: rules.iter().map(caveat).collect(),
+            salt: U256::ZERO,
+            signature: Bytes::new(),
+        };
+        Explanation::of(&grant, &environment).gaps
+    };
+
+    let two = gaps(&[every(1_000_000), every(1)]);
+    assert!(
+        two.contains(&Gap::OnlyCounts { caveat: 1 })
+            && !two.contains(&Gap::OnlyCounts { caveat: 0 })
+    );
+    assert!(two.contains(&Gap::CoinsUnbounded));
+    let none = Rule::ValueLte(ValueLte(U256::ZERO));
+    let one = gaps(&[every(1), none]);
+    assert!(!one.contains(&Gap::CoinsUnbounded) && !one.contains(&Gap::OnlyCounts { caveat: 1 }));
 }

@@ -118,7 +118,7 @@ fn a_feed_moves_what_ended_with_the_charter_and_nothing_else() {
         golem_id: law.golem_id,
         account: law.account,
         staleness: 1,
-        epoch: 3,
+        series: 2,
         thriving_bps: 1,
         stable_bps: 1,
         drawdown_bps: 1,
@@ -158,7 +158,7 @@ fn a_feed_moves_what_ended_with_the_charter_and_nothing_else() {
             ..law
         })),
         Rule::ReplicantBudget(ReplicantBudget { not_after: 20_000, ..budget }),
-        Rule::Holdings(Holdings { epoch: 4, ..holdings }),
+        Rule::Holdings(holdings),
         Rule::Timestamp(Timestamp { after: 5, before: 20_001 }),
         Rule::Timestamp(open),
         Rule::MortalityTimeWindow(window(1, 30_000)),
@@ -196,7 +196,29 @@ fn a_rotation_names_the_new_key_wherever_the_old_one_stood() {
     let environment = environment();
     let law = charter();
     let redeemers = Rule::Redeemer(Redeemer(vec![law.agent_key, Address::repeat_byte(0x55)]));
-    let old = root(&[Rule::GolemCharter(Box::new(law.clone())), redeemers]);
+    let listing = law.listing.clone();
+    let held = Holdings {
+        golem_id: law.golem_id,
+        account: law.account,
+        staleness: 1,
+        series: 2,
+        thriving_bps: 1,
+        stable_bps: 1,
+        drawdown_bps: 1,
+        registry: law.registry,
+        cash: USDC,
+        loss_bps: 1,
+        listing: listing.clone(),
+    };
+    let budget =
+        ReplicantBudget { replicant_id: law.golem_id, budget: 5, not_after: 10_000, listing };
+    let beside = [Rule::Holdings(held), Rule::ReplicantBudget(budget)];
+    let old = root(
+        &[Rule::GolemCharter(Box::new(law.clone())), redeemers]
+            .into_iter()
+            .chain(beside)
+            .collect::<Vec<_>>(),
+    );
 
     let rotated = Grant::read(&old, &environment).unwrap().rotate(CHILD).unwrap();
 
@@ -207,6 +229,14 @@ fn a_rotation_names_the_new_key_wherever_the_old_one_stood() {
     assert!(next.listing.targets.contains(&own));
     let expected = Rule::Redeemer(Redeemer(vec![CHILD, Address::repeat_byte(0x55)]));
     assert_eq!(read(&rotated.delegation)[1], expected);
+    // Rules beside the charter have to know whom gas money goes to, and the mark stays the old one's.
+    let (Rule::Holdings(held), Rule::ReplicantBudget(budget)) =
+        (&read(&rotated.delegation)[2], &read(&rotated.delegation)[3])
+    else {
+        panic!("other rules");
+    };
+    assert!(held.listing.targets.contains(&own) && budget.listing.targets.contains(&own));
+    assert_eq!(held.series, 2);
     let text = format!("{:?}", rotated.delegation);
     assert!(!text.contains(&law.agent_key.to_string().to_lowercase()), "the old key is gone");
     assert_eq!(rotated.supersedes.ends(&old, &environment), Ok(true));

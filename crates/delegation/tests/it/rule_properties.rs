@@ -417,7 +417,7 @@ fn rule(kind: Kind) -> BoxedStrategy<Rule> {
                         golem_id,
                         account,
                         staleness,
-                        epoch,
+                        series: epoch,
                         thriving_bps,
                         stable_bps,
                         drawdown_bps,

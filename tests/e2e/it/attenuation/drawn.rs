@@ -389,7 +389,7 @@ pub(super) fn draw(kind: Kind, arena: &Arena, dice: &mut Dice) -> Rule {
             golem_id: arena.golem_id,
             account,
             staleness: dice.pick(&[600, MONTH]),
-            epoch: 1,
+            series: 1,
             thriving_bps: dice.pick(&[2_000, 2_010, 10_000]),
             stable_bps: 2_000,
             drawdown_bps: dice.pick(&[1, 100]),

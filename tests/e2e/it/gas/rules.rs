@@ -67,7 +67,7 @@ async fn the_other_rules_gas_is_as_committed() -> Result<()> {
         golem_id,
         account,
         staleness: law.staleness,
-        epoch: law.epoch,
+        series: 1,
         thriving_bps: 3_000,
         stable_bps: 2_000,
         drawdown_bps: 1_500,
