@@ -3,9 +3,9 @@
 mod changes;
 mod state;
 
-use crate::{ChainFault, Node, explain_revert, node::rpc};
+use crate::{ChainFault, Node, explain_revert};
 use alloy::{
-    eips::{BlockId, BlockNumberOrTag},
+    eips::BlockId,
     network::TransactionBuilder,
     primitives::{Address, Bytes, TxKind, U256},
     providers::Provider,
@@ -79,22 +79,57 @@ impl Foresight {
         redemption: &Redemption,
         redeemer: Address,
     ) -> Result<Outcome, ChainFault> {
-        let manager = redemption.manager();
-        let account = redemption.context().root().delegator;
-        let call = Call { from: redeemer, to: manager, data: redemption.calldata() };
-        let (mut state, mut foreseen) =
-            self.at(header, &call, [manager, account, redeemer]).await?;
+        let call = Call::of(redemption, redeemer);
+        let (state, foreseen) = self.at(header, &call, redemption).await?;
+        let (state, outcome) = self.decide(state, foreseen, redemption, &call).await?;
+        self.keep(state).await;
+        outcome
+    }
+
+    /// Why a redemption that was mined did not take effect.
+    ///
+    /// A node that keeps traces knows. Any other is asked for the state before the block, and the redemption is run on
+    /// it: what stood before it in the same block is then not seen, and where that made the difference it says so.
+    pub async fn autopsy(
+        &self,
+        receipt: &Receipt,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Result<Denial, ChainFault> {
+        if let Some(data) = self.node.revert_data(receipt.hash).await {
+            return Ok(explain(&data, redemption));
+        }
+        let block = self.node.header_of(receipt.block_number).await?;
+        let parent = self.node.header_of(receipt.block_number.saturating_sub(1)).await?;
+        let state = Arc::new(State::before(parent, block));
+        let call = Call::of(redemption, redeemer);
+        let (_state, outcome) = self.decide(state, false, redemption, &call).await?;
+        Ok(match outcome? {
+            Outcome::Refused(denial) => denial,
+            Outcome::Allowed(_) => Denial::new(
+                DenialCode::Reverted,
+                "it failed in its block, although it passes on the state before that block: \
+                 another transaction came first, or it ran out of gas",
+            ),
+        })
+    }
+
+    /// Runs until nothing that is needed is unread.
+    async fn decide(
+        &self,
+        mut state: Arc<State>,
+        mut foreseen: bool,
+        redemption: &Redemption,
+        call: &Call,
+    ) -> Result<(Arc<State>, Result<Outcome, ChainFault>), ChainFault> {
         for _ in 0..MOST_STOPS {
-            match verdict(&state, redemption, &call, account, self.node.chain_id()) {
-                Ok(outcome) => {
-                    self.keep(state).await;
-                    return outcome;
-                }
+            match verdict(&state, redemption, call, self.node.chain_id()) {
+                Ok(outcome) => return Ok((state, outcome)),
                 Err(unread) => {
                     let mut wanted = BTreeSet::from([unread]);
                     if !foreseen {
                         let block = BlockId::hash_canonical(state.header.hash);
-                        wanted.extend(state.unknown(self.foresee(&call, block).await));
+                        wanted.extend(state.unknown(self.foresee(call, block).await));
                         foreseen = true;
                     }
                     let mut more = State::clone(&state);
@@ -113,7 +148,7 @@ impl Foresight {
         &self,
         header: Header,
         call: &Call,
-        needed: [Address; 3],
+        redemption: &Redemption,
     ) -> Result<(Arc<State>, bool), ChainFault> {
         let known = self.state.lock().await.clone();
         if let Some(known) = &known
@@ -121,8 +156,12 @@ impl Foresight {
         {
             return Ok((Arc::clone(known), false));
         }
-        let mut wanted: BTreeSet<Unread> = needed.into_iter().map(Unread::Account).collect();
-        wanted.insert(Unread::Account(header.beneficiary));
+        let mut wanted: BTreeSet<Unread> = redemption
+            .contexts()
+            .map(|context| context.root().delegator)
+            .chain([call.to, call.from, header.beneficiary])
+            .map(Unread::Account)
+            .collect();
         let mut codes = state::Codes::new();
         if let Some(known) = &known {
             wanted.extend(known.used_lately());
@@ -181,12 +220,26 @@ struct Call {
     data: Bytes,
 }
 
+impl Call {
+    fn of(redemption: &Redemption, redeemer: Address) -> Self {
+        Self { from: redeemer, to: redemption.manager(), data: redemption.calldata() }
+    }
+}
+
+/// The refusal in words. Of several grants each may be the one: who knows the rule that spoke has the word.
+fn explain(data: &Bytes, redemption: &Redemption) -> Denial {
+    redemption
+        .contexts()
+        .map(|context| explain_revert(data, context))
+        .find(|denial| denial.code != DenialCode::Reverted)
+        .unwrap_or_else(|| explain_revert(data, redemption.context()))
+}
+
 /// The verdict, or what must be read for one.
 fn verdict(
     state: &State,
     redemption: &Redemption,
     call: &Call,
-    account: Address,
     chain_id: u64,
 ) -> Result<Result<Outcome, ChainFault>, Unread> {
     let mut db = CacheDB::new(state);
@@ -199,11 +252,14 @@ fn verdict(
         let what = "DelegationManager";
         return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
     }
-    if !has_code(&mut db, account)? {
-        return Ok(Ok(Outcome::Refused(Denial::new(
-            DenialCode::NoAccount,
-            format!("the owner's account {account} has no code yet, so it cannot execute"),
-        ))));
+    for context in redemption.contexts() {
+        let account = context.root().delegator;
+        if !has_code(&mut db, account)? {
+            return Ok(Ok(Outcome::Refused(Denial::new(
+                DenialCode::NoAccount,
+                format!("the owner's account {account} has no code yet, so it cannot execute"),
+            ))));
+        }
     }
     let ran = match run(state, call, chain_id)? {
         Ok(ran) => ran,
@@ -215,9 +271,7 @@ fn verdict(
             gas: gas.total_gas_spent().max(gas.floor_gas()),
             changes: ran.changes,
         }),
-        ExecutionResult::Revert { output, .. } => {
-            Outcome::Refused(explain_revert(&output, redemption.context()))
-        }
+        ExecutionResult::Revert { output, .. } => Outcome::Refused(explain(&output, redemption)),
         ExecutionResult::Halt { reason, .. } => Outcome::Refused(Denial::new(
             DenialCode::Reverted,
             format!("the call could not be finished: {reason:?}"),
@@ -282,7 +336,7 @@ fn transact<DB: Database>(
     call: &Call,
     chain_id: u64,
 ) -> Result<ResultAndState, EVMError<DB::Error>> {
-    let header = &state.header;
+    let header = &state.within;
     let mut evm = Context::mainnet()
         .with_db(db)
         .modify_cfg_chained(|cfg| {
@@ -333,18 +387,5 @@ impl Submit for Foresight {
 
     async fn submit(&self, transaction: &SignedTransaction) -> Result<Receipt, BoxError> {
         self.node.submit(transaction).await
-    }
-}
-
-impl Node {
-    /// The newest block's header.
-    pub async fn header(&self) -> Result<Header, ChainFault> {
-        let block = self
-            .provider()
-            .get_block(BlockId::Number(BlockNumberOrTag::Latest))
-            .await
-            .map_err(rpc("the newest block"))?
-            .ok_or(ChainFault::NoHead)?;
-        Ok(block.header)
     }
 }

@@ -4,6 +4,7 @@ mod account;
 mod deploy;
 mod enforcers;
 mod foresight;
+mod lane;
 pub mod local;
 mod node;
 mod outbox;
@@ -14,6 +15,7 @@ pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use enforcers::{bundle_enforcers, environment};
 pub use foresight::Foresight;
+pub use lane::{Landing, Lane, LaneFault, LanePolicy};
 pub use node::{ChainFault, Node};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use refusal::{explain_revert, printable};

@@ -1,25 +1,39 @@
 use alloy::{
-    eips::{BlockId, BlockNumberOrTag},
+    eips::BlockNumberOrTag,
     network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256},
-    providers::{DynProvider, PendingTransactionError, Provider, ProviderBuilder},
-    rpc::types::{TransactionReceipt, TransactionRequest},
+    providers::{DynProvider, PendingTransactionError, Provider, ProviderBuilder, ext::DebugApi},
+    rpc::client::ClientBuilder,
+    rpc::types::{
+        Header, TransactionReceipt, TransactionRequest,
+        trace::geth::{CallConfig, GethDebugTracingOptions, GethTrace},
+    },
     sol_types::SolCall,
     transports::{
         RpcError, TransportErrorKind,
         http::{
-            Client,
+            Client, Http,
             reqwest::{self},
         },
+        layers::RetryBackoffLayer,
+        utils::guess_local_url,
     },
 };
 use async_trait::async_trait;
-use golem_custody::{BlockRef, BoxError, Receipt, SignedTransaction, Submit, TransactionPlan};
+use golem_custody::{
+    BlockRef, BoxError, Offer, Receipt, SignedTransaction, Submit, TransactionPlan,
+};
 use std::time::Duration;
 use url::Url;
 
 /// How long a node may take for one answer.
 const ANSWER: Duration = Duration::from_secs(20);
+/// How often a node may say "too many requests" before it is believed.
+const TOO_MANY: u32 = 5;
+/// Wait after the first "too many requests"; after each further one it is longer.
+const BACKOFF: Duration = Duration::from_millis(100);
+/// What a free account of a public provider may ask in a second, in its units.
+const UNITS: u64 = 330;
 /// How long a sent transaction may take to be mined, unless the caller says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -72,6 +86,22 @@ pub enum ChainFault {
     /// A block the node named cannot be read from it.
     #[error("node has no newest block")]
     NoHead,
+    /// A block is not there.
+    #[error(
+        "node has no block {number}; it may have been undone, or the node keeps no such old ones"
+    )]
+    NoBlock {
+        /// Its number.
+        number: u64,
+    },
+    /// A header does not hash to what the node says.
+    #[error("the node's header of block {number} is not the one of {hash}; do not trust this node")]
+    FalseHeader {
+        /// The number it gives.
+        number: u64,
+        /// The hash it gives.
+        hash: B256,
+    },
     /// A call touches more than is read for one verdict.
     #[error("the call touches too much: it was not decided after {stops} stops to read state")]
     TooMuchUnread {
@@ -104,6 +134,17 @@ pub enum ChainFault {
     },
 }
 
+/// What a node said to a signed transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It has it now.
+    New,
+    /// It had it.
+    Known,
+    /// Another transaction has this one's place in the queue, or it is mined already.
+    NonceUsed,
+}
+
 /// A node whose chain id was asked for once, at the start.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -126,10 +167,17 @@ impl Node {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|source| ChainFault::Client { source: source.without_url() })?;
-        let provider = ProviderBuilder::new()
-            .disable_recommended_fillers()
-            .connect_reqwest(client, url.clone())
-            .erased();
+        // A node that says "too many" was not harmed by the question, and what is sent twice is one transaction.
+        let patient = RetryBackoffLayer::new(
+            TOO_MANY,
+            BACKOFF.as_millis().try_into().unwrap_or(u64::MAX),
+            UNITS,
+        );
+        let client = ClientBuilder::default()
+            .layer(patient)
+            .transport(Http::with_client(client, url.clone()), guess_local_url(url));
+        let provider =
+            ProviderBuilder::new().disable_recommended_fillers().connect_client(client).erased();
         let chain_id = provider.get_chain_id().await.map_err(|source| ChainFault::Unreachable {
             url: redacted(url),
             source: without_url(source).into(),
@@ -190,31 +238,109 @@ impl Node {
 
     /// The newest block.
     pub async fn head(&self) -> Result<BlockRef, ChainFault> {
-        let block = self
-            .provider
-            .get_block(BlockId::Number(BlockNumberOrTag::Latest))
-            .await
-            .map_err(rpc("the newest block"))?
-            .ok_or(ChainFault::NoHead)?;
-        Ok(BlockRef {
-            number: block.header.number,
-            hash: block.header.hash,
-            timestamp: block.header.timestamp,
-        })
+        let header = self.header().await?;
+        Ok(BlockRef { number: header.number, hash: header.hash, timestamp: header.timestamp })
+    }
+
+    /// The newest block's header.
+    pub async fn header(&self) -> Result<Header, ChainFault> {
+        self.header_at(BlockNumberOrTag::Latest).await?.ok_or(ChainFault::NoHead)
+    }
+
+    /// The header of a block that must be there.
+    pub(crate) async fn header_of(&self, number: u64) -> Result<Header, ChainFault> {
+        self.header_at(number.into()).await?.ok_or(ChainFault::NoBlock { number })
+    }
+
+    /// A header, where the node has that block. One whose hash is not its own is not believed: time and height would
+    /// be whatever the node likes.
+    pub(crate) async fn header_at(
+        &self,
+        which: BlockNumberOrTag,
+    ) -> Result<Option<Header>, ChainFault> {
+        let block = self.provider.get_block(which.into()).await.map_err(rpc("a block"))?;
+        let Some(header) = block.map(|block| block.header) else { return Ok(None) };
+        if header.inner.hash_slow() != header.hash {
+            return Err(ChainFault::FalseHeader { number: header.number, hash: header.hash });
+        }
+        Ok(Some(header))
+    }
+
+    /// What a mined transaction reverted with, from a node that keeps traces.
+    pub(crate) async fn revert_data(&self, hash: B256) -> Option<Bytes> {
+        let options = GethDebugTracingOptions::call_tracer(CallConfig::default().only_top_call());
+        match self.provider.debug_trace_transaction(hash, options).await {
+            Ok(GethTrace::CallTracer(frame)) if frame.error.is_some() => {
+                frame.output.filter(|data| !data.is_empty())
+            }
+            _ => None,
+        }
     }
 
     /// Next nonce, fees and balance of `sender`.
     pub async fn plan(&self, sender: Address) -> Result<TransactionPlan, ChainFault> {
-        let fees =
-            self.provider.estimate_eip1559_fees().await.map_err(rpc("an estimate of fees"))?;
+        let Offer { max_fee_per_gas, max_priority_fee_per_gas } = self.offer().await?;
         let nonce =
             self.provider.get_transaction_count(sender).pending().await.map_err(rpc("a nonce"))?;
         Ok(TransactionPlan {
             chain_id: self.chain_id,
             nonce,
+            max_fee_per_gas,
+            max_priority_fee_per_gas,
+            balance: self.balance(sender).await?,
+        })
+    }
+
+    /// Hands a signed transaction to the node. What it already has it may be given again: it stays one.
+    pub(crate) async fn broadcast(&self, tx: &SignedTransaction) -> Result<Taken, ChainFault> {
+        match self.provider.send_raw_transaction(&tx.raw).await {
+            Ok(_pending) => Ok(Taken::New),
+            Err(RpcError::ErrorResp(refused)) => {
+                let words = refused.message.to_lowercase();
+                // Nodes have no codes for these, only words: geth's, and those of others beside them.
+                if ["already known", "already imported", "alreadyknown"]
+                    .iter()
+                    .any(|known| words.contains(known))
+                {
+                    return Ok(Taken::Known);
+                }
+                if words.contains("nonce too low") {
+                    return Ok(Taken::NonceUsed);
+                }
+                Err(rpc("a signed transaction")(RpcError::ErrorResp(refused)))
+            }
+            // It may have it, or not: whoever sent must go on as if it had.
+            Err(other) => {
+                Err(ChainFault::Unanswered { hash: tx.hash, source: without_url(other).into() })
+            }
+        }
+    }
+
+    /// Whether the node may have a transaction: one that cannot be asked may.
+    pub(crate) async fn knows(&self, hash: B256) -> bool {
+        !matches!(self.provider.get_transaction_by_hash(hash).await, Ok(None))
+    }
+
+    /// Receipt of a transaction, where the node has one.
+    pub(crate) async fn receipt(
+        &self,
+        hash: B256,
+    ) -> Result<Option<TransactionReceipt>, ChainFault> {
+        self.provider.get_transaction_receipt(hash).await.map_err(rpc("a receipt"))
+    }
+
+    /// How many transactions of `sender` a block and all before it hold.
+    pub(crate) async fn sent_by(&self, sender: Address, block: u64) -> Result<u64, ChainFault> {
+        self.provider.get_transaction_count(sender).number(block).await.map_err(rpc("a nonce"))
+    }
+
+    /// What the node thinks is a fair price.
+    pub(crate) async fn offer(&self) -> Result<Offer, ChainFault> {
+        let fees =
+            self.provider.estimate_eip1559_fees().await.map_err(rpc("an estimate of fees"))?;
+        Ok(Offer {
             max_fee_per_gas: fees.max_fee_per_gas,
             max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
-            balance: self.balance(sender).await?,
         })
     }
 

@@ -53,6 +53,12 @@ impl Cleared {
         self.redeemer
     }
 
+    /// Its place in the key's queue.
+    #[must_use]
+    pub const fn nonce(&self) -> u64 {
+        self.plan.nonce
+    }
+
     pub(crate) fn into_parts(self) -> (TransactionPlan, Body) {
         let body = Body {
             to: self.redemption.manager(),
@@ -111,6 +117,27 @@ pub enum CustodyError {
         redeemer: Address,
         /// Whose key it is.
         signer: Address,
+    },
+    /// A price was to be raised for something that this key did not sign.
+    #[error(
+        "what should be paid more for is no redemption that {signer} signed; nothing was signed"
+    )]
+    NotSignedBefore {
+        /// Whose key it is.
+        signer: Address,
+    },
+    /// A raised price is not higher in both its parts: no node would take it.
+    #[error("the offer is not above the one it should replace; nothing was signed")]
+    NoRaise,
+    /// A raised price could cost more than its ceiling.
+    #[error(
+        "the transaction could cost {worst} wei, more than its ceiling of {ceiling} wei; nothing was signed"
+    )]
+    RaiseCeiling {
+        /// What it could cost.
+        worst: U256,
+        /// What it may.
+        ceiling: U256,
     },
     /// The key did not sign.
     #[error("key of {signer} did not sign")]

@@ -19,4 +19,4 @@ pub use ports::{
 };
 pub use redemption::{Execution, Redemption, encode_batch};
 pub use session::SessionKey;
-pub use transaction::{SignedTransaction, TransactionPlan};
+pub use transaction::{Offer, SignedTransaction, TransactionPlan};

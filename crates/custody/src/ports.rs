@@ -1,4 +1,4 @@
-use crate::{Cleared, CustodyError, Denial, Redemption, SignedTransaction, TransactionPlan};
+use crate::{Cleared, CustodyError, Denial, Offer, Redemption, SignedTransaction, TransactionPlan};
 use alloy_primitives::{Address, B256, U256};
 use async_trait::async_trait;
 
@@ -121,4 +121,13 @@ pub trait SessionSigner: Send + Sync {
 
     /// Signs a redemption that was cleared, unless its clearance is older than `now` allows.
     async fn sign(&self, cleared: Cleared, now: u64) -> Result<SignedTransaction, CustodyError>;
+
+    /// Signs once more what it signed before, at a higher price and in the same place of its queue: of the two, one can
+    /// take effect. The whole may cost `ceiling` wei.
+    async fn raise(
+        &self,
+        signed: &SignedTransaction,
+        offer: Offer,
+        ceiling: U256,
+    ) -> Result<SignedTransaction, CustodyError>;
 }

@@ -2,6 +2,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, SolValue};
 use bardo_bindings::framework::{self, DelegationManager, MODE_BATCH, MODE_SINGLE};
 use golem_delegation::PermissionContext;
+use std::iter;
 
 /// One call made by the root delegator's account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,30 +15,61 @@ pub struct Execution {
     pub data: Bytes,
 }
 
-/// What an agent asks the manager to do under one permission context.
+/// What an agent asks the manager to do, under one permission context or several; all or none.
 ///
 /// Only the default execution type is offered: in try mode a failing call would still count
 /// against the limits (ATK-13).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redemption {
     manager: Address,
+    first: Deed,
+    more: Vec<Deed>,
+}
+
+/// What is done under one grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Deed {
     context: PermissionContext,
     mode: B256,
     execution: Bytes,
+}
+
+impl Deed {
+    fn single(context: PermissionContext, call: &Execution) -> Self {
+        let execution = (call.target, call.value, call.data.as_ref()).abi_encode_packed().into();
+        Self { context, mode: MODE_SINGLE, execution }
+    }
+
+    fn batch(context: PermissionContext, calls: &[Execution]) -> Self {
+        Self { context, mode: MODE_BATCH, execution: encode_batch(calls) }
+    }
 }
 
 impl Redemption {
     /// One call.
     #[must_use]
     pub fn single(manager: Address, context: PermissionContext, call: &Execution) -> Self {
-        let execution = (call.target, call.value, call.data.as_ref()).abi_encode_packed().into();
-        Self { manager, context, mode: MODE_SINGLE, execution }
+        Self { manager, first: Deed::single(context, call), more: Vec::new() }
     }
 
-    /// Several calls, all or none.
+    /// Several calls.
     #[must_use]
     pub fn batch(manager: Address, context: PermissionContext, calls: &[Execution]) -> Self {
-        Self { manager, context, mode: MODE_BATCH, execution: encode_batch(calls) }
+        Self { manager, first: Deed::batch(context, calls), more: Vec::new() }
+    }
+
+    /// The same, and then one call under another grant, or under the same one once more.
+    #[must_use]
+    pub fn and_single(mut self, context: PermissionContext, call: &Execution) -> Self {
+        self.more.push(Deed::single(context, call));
+        self
+    }
+
+    /// The same, and then several calls under another grant, or under the same one once more.
+    #[must_use]
+    pub fn and_batch(mut self, context: PermissionContext, calls: &[Execution]) -> Self {
+        self.more.push(Deed::batch(context, calls));
+        self
     }
 
     /// The manager that judges.
@@ -46,22 +78,31 @@ impl Redemption {
         self.manager
     }
 
-    /// The grant it stands on.
+    /// The grant it stands on; of several, the first.
     #[must_use]
     pub const fn context(&self) -> &PermissionContext {
-        &self.context
+        &self.first.context
+    }
+
+    /// Every grant it stands on, in order.
+    pub fn contexts(&self) -> impl Iterator<Item = &PermissionContext> {
+        self.deeds().map(|deed| &deed.context)
     }
 
     /// Calldata of `redeemDelegations`.
     #[must_use]
     pub fn calldata(&self) -> Bytes {
         DelegationManager::redeemDelegationsCall {
-            permissionContexts: vec![self.context.encode()],
-            modes: vec![self.mode],
-            executionCallDatas: vec![self.execution.clone()],
+            permissionContexts: self.contexts().map(PermissionContext::encode).collect(),
+            modes: self.deeds().map(|deed| deed.mode).collect(),
+            executionCallDatas: self.deeds().map(|deed| deed.execution.clone()).collect(),
         }
         .abi_encode()
         .into()
+    }
+
+    fn deeds(&self) -> impl Iterator<Item = &Deed> {
+        iter::once(&self.first).chain(&self.more)
     }
 }
 

@@ -1,8 +1,8 @@
 use crate::{
-    Cleared, CustodyError, KeyFileError, Password, SessionSigner, SignedTransaction, keyfile,
-    transaction,
+    Cleared, CustodyError, KeyFileError, Offer, Password, SessionSigner, SignedTransaction,
+    keyfile, transaction,
 };
-use alloy_primitives::Address;
+use alloy_primitives::{Address, U256};
 use alloy_signer_local::PrivateKeySigner;
 use async_trait::async_trait;
 use std::path::Path;
@@ -48,5 +48,14 @@ impl SessionSigner for SessionKey {
         let (plan, body) = cleared.into_parts();
         transaction::sign(&self.0, &plan, body)
             .map_err(|source| CustodyError::Sign { signer, source: source.into() })
+    }
+
+    async fn raise(
+        &self,
+        signed: &SignedTransaction,
+        offer: Offer,
+        ceiling: U256,
+    ) -> Result<SignedTransaction, CustodyError> {
+        transaction::raise(&self.0, signed, offer, ceiling)
     }
 }

@@ -1,5 +1,9 @@
+use crate::CustodyError;
 use alloy_consensus::{SignableTransaction, TxEip1559, TxEip7702, TxEnvelope};
-use alloy_eips::{eip2718::Encodable2718, eip7702::SignedAuthorization};
+use alloy_eips::{
+    eip2718::{Decodable2718, Encodable2718},
+    eip7702::SignedAuthorization,
+};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
 use alloy_signer::{Error as SignerError, SignerSync};
 use alloy_signer_local::PrivateKeySigner;
@@ -30,6 +34,56 @@ pub struct SignedTransaction {
     pub from: Address,
 }
 
+impl SignedTransaction {
+    /// What it bids, where its bytes are a transaction with a price of two parts.
+    #[must_use]
+    pub fn offer(&self) -> Option<Offer> {
+        match TxEnvelope::decode_2718_exact(&self.raw).ok()? {
+            TxEnvelope::Eip1559(signed) => Some(Offer {
+                max_fee_per_gas: signed.tx().max_fee_per_gas,
+                max_priority_fee_per_gas: signed.tx().max_priority_fee_per_gas,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// What is bid for a transaction's place in a block, per unit of gas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Most that is paid, in wei.
+    pub max_fee_per_gas: u128,
+    /// Of that, most that goes to the block's builder.
+    pub max_priority_fee_per_gas: u128,
+}
+
+impl Offer {
+    /// The least that nodes take in place of this one: a tenth more is asked for, an eighth is given.
+    #[must_use]
+    pub const fn raised(self) -> Self {
+        Self {
+            max_fee_per_gas: raised(self.max_fee_per_gas),
+            max_priority_fee_per_gas: raised(self.max_priority_fee_per_gas),
+        }
+    }
+
+    /// In each part the higher of both.
+    #[must_use]
+    pub fn or_higher(self, other: Self) -> Self {
+        Self {
+            max_fee_per_gas: self.max_fee_per_gas.max(other.max_fee_per_gas),
+            max_priority_fee_per_gas: self
+                .max_priority_fee_per_gas
+                .max(other.max_priority_fee_per_gas),
+        }
+    }
+}
+
+/// An eighth more, and at least one.
+const fn raised(fee: u128) -> u128 {
+    fee.saturating_add(fee / 8).saturating_add(1)
+}
+
 /// The part of a transaction that does not come from the plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
@@ -47,7 +101,7 @@ pub(crate) fn sign(
     body: Body,
 ) -> Result<SignedTransaction, SignerError> {
     let Body { to, value, data, gas_limit, authorizations } = body;
-    let envelope: TxEnvelope = if authorizations.is_empty() {
+    let signed: TxEnvelope = if authorizations.is_empty() {
         let tx = TxEip1559 {
             chain_id: plan.chain_id,
             nonce: plan.nonce,
@@ -77,11 +131,44 @@ pub(crate) fn sign(
         let signature = sign_digest(key, &tx.signature_hash())?;
         tx.into_signed(signature).into()
     };
-    Ok(SignedTransaction {
-        hash: *envelope.tx_hash(),
-        raw: envelope.encoded_2718().into(),
-        from: key.address(),
-    })
+    Ok(wrapped(&signed, key.address()))
+}
+
+fn wrapped(signed: &TxEnvelope, from: Address) -> SignedTransaction {
+    SignedTransaction { hash: *signed.tx_hash(), raw: signed.encoded_2718().into(), from }
+}
+
+/// Signs a transaction of this key again, with nothing changed but the price. Only what carries the key's own
+/// signature is taken: what was never cleared cannot come in this way.
+pub(crate) fn raise(
+    key: &PrivateKeySigner,
+    signed: &SignedTransaction,
+    offer: Offer,
+    ceiling: U256,
+) -> Result<SignedTransaction, CustodyError> {
+    let signer = key.address();
+    let stranger = || CustodyError::NotSignedBefore { signer };
+    let Ok(TxEnvelope::Eip1559(before)) = TxEnvelope::decode_2718_exact(&signed.raw) else {
+        return Err(stranger());
+    };
+    if before.recover_signer().ok() != Some(signer) {
+        return Err(stranger());
+    }
+    let mut tx = before.strip_signature();
+    if offer.max_fee_per_gas <= tx.max_fee_per_gas
+        || offer.max_priority_fee_per_gas <= tx.max_priority_fee_per_gas
+    {
+        return Err(CustodyError::NoRaise);
+    }
+    tx.max_fee_per_gas = offer.max_fee_per_gas;
+    tx.max_priority_fee_per_gas = offer.max_priority_fee_per_gas;
+    let worst = U256::from(tx.gas_limit).saturating_mul(U256::from(tx.max_fee_per_gas));
+    if worst > ceiling {
+        return Err(CustodyError::RaiseCeiling { worst, ceiling });
+    }
+    let signature = sign_digest(key, &tx.signature_hash())
+        .map_err(|source| CustodyError::Sign { signer, source: source.into() })?;
+    Ok(wrapped(&tx.into_signed(signature).into(), signer))
 }
 
 /// Every signature of this crate passes here; callers own the preimage.

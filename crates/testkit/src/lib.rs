@@ -13,5 +13,5 @@ pub use agent::{
 };
 pub use in_process::Course;
 pub use multisig::MultiSigOwner;
-pub use proxy::Proxy;
+pub use proxy::{Fault, Proxy};
 pub use stage::{Owner, Stage, dollars, fixed_signer, root};

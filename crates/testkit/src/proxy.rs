@@ -1,9 +1,10 @@
-//! A way to a node that takes its time and counts who passes.
+//! A way to a node that takes its time, counts who passes, and fails as it is told.
 
 use anyhow::{Context as _, Result, bail};
 use std::{
+    fmt,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
@@ -18,6 +19,58 @@ use url::Url;
 /// Longest head of a request or an answer.
 const MAX_HEAD: usize = 64 * 1024;
 
+/// Changes an answer of the node.
+type Change = Arc<dyn Fn(&mut serde_json::Value) + Send + Sync>;
+
+/// How a node that is asked for something can fail.
+#[derive(Clone)]
+pub enum Fault {
+    /// It hears, and never answers.
+    Stall,
+    /// The connection ends before the node hears.
+    DropBefore,
+    /// The node hears and does it, and the connection ends before its answer.
+    DropAfter,
+    /// Half of the answer, and then the end.
+    Half,
+    /// "Too many requests"; the node does not hear.
+    TooMany,
+    /// The node's answer, with something else in it.
+    Lie(Change),
+}
+
+impl Fault {
+    /// The node's answer, with its result as `change` makes it.
+    pub fn lie(change: impl Fn(&mut serde_json::Value) + Send + Sync + 'static) -> Self {
+        Self::Lie(Arc::new(move |answer| {
+            if let Some(result) = answer.get_mut("result") {
+                change(result);
+            }
+        }))
+    }
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stall => "a stall",
+            Self::DropBefore => "a connection that ends before the node hears",
+            Self::DropAfter => "a connection that ends after the node heard",
+            Self::Half => "half an answer",
+            Self::TooMany => "too many requests",
+            Self::Lie(_) => "a lie",
+        })
+    }
+}
+
+/// A fault for the next so many requests that name a method.
+#[derive(Debug)]
+struct Planned {
+    method: String,
+    fault: Fault,
+    times: u64,
+}
+
 /// Passes requests on to a node, each after a while. Loopback only.
 #[derive(Debug)]
 pub struct Proxy {
@@ -31,6 +84,22 @@ struct Counts {
     requests: AtomicU64,
     trips: AtomicU64,
     under_way: AtomicU64,
+    faults: Mutex<Vec<Planned>>,
+    met: AtomicU64,
+}
+
+impl Counts {
+    /// The fault that is planned for a request, where one is.
+    fn fault(&self, request: &[u8]) -> Option<Fault> {
+        let text = String::from_utf8_lossy(request);
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let met = faults
+            .iter_mut()
+            .find(|plan| plan.times > 0 && text.contains(&format!("\"{}\"", plan.method)))?;
+        met.times -= 1;
+        self.met.fetch_add(1, SeqCst);
+        Some(met.fault.clone())
+    }
 }
 
 impl Proxy {
@@ -63,6 +132,18 @@ impl Proxy {
         &self.url
     }
 
+    /// Fails the next `times` requests that name `method`.
+    pub fn fail(&self, method: &str, times: u64, fault: Fault) {
+        let mut faults = self.counts.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.push(Planned { method: method.to_owned(), fault, times });
+    }
+
+    /// How many requests failed as they were told, since the last time this was asked.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.counts.met.swap(0, SeqCst)
+    }
+
     /// HTTP requests since the last time this was asked.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -91,11 +172,59 @@ async fn pass(mut from: TcpStream, to: &str, delay: Duration, counts: &Counts) -
             counts.trips.fetch_add(1, SeqCst);
         }
         tokio::time::sleep(delay).await;
-        node.write_all(&request).await?;
-        let answer = message(&mut node).await;
+        let answer = answered(&request, &mut node, counts).await;
         counts.under_way.fetch_sub(1, SeqCst);
-        from.write_all(&answer?).await?;
+        match answer? {
+            Reply::Whole(answer) => from.write_all(&answer).await?,
+            Reply::Part(answer) => return Ok(from.write_all(&answer).await?),
+            Reply::None => return Ok(()),
+            // The other side goes away when it has had enough.
+            Reply::Never => drop(from.read(&mut [0; 1]).await?),
+        }
     }
+}
+
+enum Reply {
+    Whole(Vec<u8>),
+    /// And then the end.
+    Part(Vec<u8>),
+    None,
+    Never,
+}
+
+async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Result<Reply> {
+    let fault = counts.fault(request);
+    match fault {
+        Some(Fault::Stall) => return Ok(Reply::Never),
+        Some(Fault::DropBefore) => return Ok(Reply::None),
+        Some(Fault::TooMany) => {
+            return Ok(Reply::Whole(with_head("429 Too Many Requests", b"slow down")));
+        }
+        _ => {}
+    }
+    node.write_all(request).await?;
+    let answer = message(node).await?;
+    Ok(match fault {
+        Some(Fault::DropAfter) => Reply::None,
+        Some(Fault::Half) => {
+            Reply::Part(answer.get(..answer.len() / 2).unwrap_or_default().to_vec())
+        }
+        Some(Fault::Lie(change)) => {
+            let body = answer.windows(4).position(|four| four == b"\r\n\r\n").context("no body")?;
+            let mut said = serde_json::from_slice(answer.get(body + 4..).unwrap_or_default())?;
+            change(&mut said);
+            Reply::Whole(with_head("200 OK", &serde_json::to_vec(&said)?))
+        }
+        _ => Reply::Whole(answer),
+    })
+}
+
+fn with_head(status: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
 }
 
 /// One message of HTTP/1.1 whose length is said.

@@ -9,6 +9,7 @@ mod foresight;
 mod gas;
 mod identity;
 mod kit;
+mod lane;
 mod limits;
 mod raw;
 mod repository;

@@ -72,6 +72,8 @@ pub(super) type Codes = HashMap<Address, (Bytecode, B256)>;
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) header: Header,
+    /// The block that calls run in: the same, unless a transaction is run again as its own block had it.
+    pub(super) within: Header,
     accounts: HashMap<Address, Known<AccountInfo>>,
     slots: HashMap<(Address, U256), Known<U256>>,
     hashes: HashMap<u64, Known<B256>>,
@@ -80,7 +82,19 @@ pub(super) struct State {
 impl State {
     /// Nothing is known of the block but its header.
     pub(super) fn of(header: Header) -> Self {
-        Self { header, accounts: HashMap::new(), slots: HashMap::new(), hashes: HashMap::new() }
+        let within = header.clone();
+        Self::before(header, within)
+    }
+
+    /// The state after one block, for calls in another.
+    pub(super) fn before(header: Header, within: Header) -> Self {
+        Self {
+            header,
+            within,
+            accounts: HashMap::new(),
+            slots: HashMap::new(),
+            hashes: HashMap::new(),
+        }
     }
 
     pub(super) fn block(&self) -> BlockRef {

@@ -1,0 +1,352 @@
+//! One session key's way to the chain.
+
+use crate::{ChainFault, Foresight, Node, node::Taken};
+use alloy::{
+    eips::BlockNumberOrTag,
+    primitives::{Address, B256},
+};
+use async_trait::async_trait;
+use golem_custody::{
+    BoxError, Clearance, ClearingPolicy, CustodyError, Denial, DryRun, Outcome, Receipt,
+    Redemption, SessionSigner, SignedTransaction, Submit, TransactionPlan, clear,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep},
+};
+
+/// How often a place in the queue is looked for where another process used the key.
+const MOST_PLACES: usize = 3;
+
+/// How a key's transactions are brought into blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LanePolicy {
+    /// What may be signed at all.
+    pub clearing: ClearingPolicy,
+    /// Blocks that a receipt needs before it counts, its own included. Less than one is one.
+    pub confirmations: u64,
+    /// How long a price is left to find its block before more is offered.
+    pub patience: Duration,
+    /// How often the node is asked.
+    pub poll: Duration,
+    /// How long a transaction is waited for in all.
+    pub give_up: Duration,
+}
+
+impl Default for LanePolicy {
+    /// Two blocks; half a minute for a price; ten minutes in all.
+    fn default() -> Self {
+        Self {
+            clearing: ClearingPolicy::default(),
+            confirmations: 2,
+            patience: Duration::from_secs(30),
+            poll: Duration::from_secs(1),
+            give_up: Duration::from_secs(600),
+        }
+    }
+}
+
+/// What became of a redemption.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Landing {
+    /// It took effect.
+    Done(Receipt),
+    /// It was refused before anything was signed.
+    Refused(Denial),
+    /// It was mined and did not take effect. Its gas is spent.
+    Failed {
+        /// What the chain has of it.
+        receipt: Receipt,
+        /// Why, as far as can be found out.
+        cause: Denial,
+    },
+}
+
+/// A redemption that was not brought to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaneFault {
+    /// It was not decided or not signed.
+    #[error(transparent)]
+    Custody(#[from] CustodyError),
+    /// The node did not take it.
+    #[error("the node did not take the transaction; it is not in any queue")]
+    NotTaken {
+        /// Why.
+        source: ChainFault,
+    },
+    /// Somebody else sends with the same key.
+    #[error("the key {sender} is used elsewhere at the same time; nothing was sent")]
+    KeyInUse {
+        /// Whose key it is.
+        sender: Address,
+    },
+    /// Another transaction of the same key was mined in its place.
+    #[error("another transaction of {sender} took place {nonce} of its queue: this one never will")]
+    Displaced {
+        /// Whose key it is.
+        sender: Address,
+        /// The place.
+        nonce: u64,
+    },
+    /// It was sent, and is not known to be done when patience ended.
+    #[error(
+        "transaction {hash} at place {nonce} is sent and not settled; it may still take effect"
+    )]
+    Unsettled {
+        /// The last one of the bids.
+        hash: B256,
+        /// Its place in the queue.
+        nonce: u64,
+        /// What the node last failed at, where it did.
+        source: Option<ChainFault>,
+    },
+}
+
+/// Everything that one session key sends passes here: each redemption is judged, gets the next place in the key's
+/// queue and is handed to the node before the next one is. Receipts are then waited for side by side.
+///
+/// A price that finds no block is raised in its place, up to the ceiling. What a node forgot, or a reorganisation
+/// undid, is handed to it again as it was signed. So of everything that is signed for one redemption at most one can
+/// take effect.
+pub struct Lane<K> {
+    foresight: Arc<Foresight>,
+    submission: Node,
+    key: K,
+    policy: LanePolicy,
+    clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    next: Mutex<u64>,
+}
+
+impl<K> std::fmt::Debug for Lane<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lane").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+/// A transaction that the node may have.
+struct Sent {
+    nonce: u64,
+    /// Every bid for this place, the last one last.
+    bids: Vec<SignedTransaction>,
+}
+
+/// What the chain has of a sent transaction.
+enum Sight {
+    Nothing,
+    Shallow,
+    Deep(Receipt),
+    Displaced,
+}
+
+impl<K: SessionSigner> Lane<K> {
+    /// Judges by `foresight` and sends to its node. `clock` gives the second it is.
+    pub fn new(
+        foresight: Arc<Foresight>,
+        key: K,
+        policy: LanePolicy,
+        clock: impl Fn() -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        let submission = foresight.node().clone();
+        Self { foresight, submission, key, policy, clock: Box::new(clock), next: Mutex::new(0) }
+    }
+
+    /// The same, handing what is signed to another node: one that does not show it to everybody.
+    #[must_use]
+    pub fn through(mut self, private: Node) -> Self {
+        self.submission = private;
+        self
+    }
+
+    /// The key's address.
+    pub fn sender(&self) -> Address {
+        self.key.address()
+    }
+
+    /// Judges, signs, sends and waits.
+    pub async fn redeem(&self, redemption: Redemption) -> Result<Landing, LaneFault> {
+        let mut sent = match self.send(&redemption).await? {
+            Ok(sent) => sent,
+            Err(denial) => return Ok(Landing::Refused(denial)),
+        };
+        let receipt = self.settle(&mut sent).await?;
+        if receipt.success {
+            return Ok(Landing::Done(receipt));
+        }
+        let cause = self.foresight.autopsy(&receipt, &redemption, self.sender()).await;
+        let cause = cause.unwrap_or_else(|_fault| {
+            Denial::new(
+                golem_custody::DenialCode::Reverted,
+                "it failed in its block, and the node could not be asked why",
+            )
+        });
+        Ok(Landing::Failed { receipt, cause })
+    }
+
+    /// From judgement to the node's queue, one redemption at a time.
+    async fn send(&self, redemption: &Redemption) -> Result<Result<Sent, Denial>, LaneFault> {
+        let mut next = self.next.lock().await;
+        for _ in 0..MOST_PLACES {
+            let road = Road { foresight: &self.foresight, next: *next };
+            let clearance =
+                clear(&road, redemption.clone(), self.sender(), &self.policy.clearing).await?;
+            let cleared = match clearance {
+                Clearance::Granted(cleared) => cleared,
+                Clearance::Refused(denial) => return Ok(Err(denial)),
+            };
+            let nonce = cleared.nonce();
+            let signed = self.key.sign(cleared, (self.clock)()).await?;
+            let answer = self.submission.broadcast(&signed).await;
+            let taken = match &answer {
+                Ok(Taken::New | Taken::Known) => true,
+                // Not answered is not refused: it has its place until the chain says otherwise.
+                Err(ChainFault::Unanswered { .. }) => true,
+                // A no is believed only of a node that does not have it all the same: what is taken for unsent would be
+                // sent once more by whoever asked for it.
+                Ok(Taken::NonceUsed) | Err(_) => self.submission.knows(signed.hash).await,
+            };
+            if taken {
+                *next = nonce.saturating_add(1);
+                return Ok(Ok(Sent { nonce, bids: vec![signed] }));
+            }
+            match answer {
+                Ok(_) => *next = nonce.saturating_add(1),
+                Err(source) => return Err(LaneFault::NotTaken { source }),
+            }
+        }
+        Err(LaneFault::KeyInUse { sender: self.sender() })
+    }
+
+    /// Waits until one of the bids is deep enough in the chain.
+    async fn settle(&self, sent: &mut Sent) -> Result<Receipt, LaneFault> {
+        let began = Instant::now();
+        let mut bid_at = began;
+        let mut was_mined = false;
+        let mut fault = None;
+        loop {
+            match self.look(sent).await {
+                Ok(Sight::Deep(receipt)) => return Ok(receipt),
+                Ok(Sight::Displaced) => {
+                    return Err(LaneFault::Displaced { sender: self.sender(), nonce: sent.nonce });
+                }
+                Ok(Sight::Shallow) => {
+                    was_mined = true;
+                    bid_at = Instant::now();
+                }
+                Ok(Sight::Nothing) if was_mined || bid_at.elapsed() >= self.policy.patience => {
+                    was_mined = false;
+                    bid_at = Instant::now();
+                    fault = self.again(sent).await.err().or(fault);
+                }
+                Ok(Sight::Nothing) => {}
+                Err(away) => fault = Some(away),
+            }
+            if began.elapsed() >= self.policy.give_up {
+                let hash = sent.bids.last().map(|bid| bid.hash).unwrap_or_default();
+                return Err(LaneFault::Unsettled { hash, nonce: sent.nonce, source: fault });
+            }
+            sleep(self.policy.poll).await;
+        }
+    }
+
+    /// Looks for the bids in the chain.
+    async fn look(&self, sent: &Sent) -> Result<Sight, ChainFault> {
+        let sight = self.find(sent).await?;
+        if !matches!(sight, Sight::Nothing) {
+            return Ok(sight);
+        }
+        let node = self.foresight.node();
+        let head = node.header().await?.number;
+        let depth = self.policy.confirmations.max(1) - 1;
+        let Some(settled) = head.checked_sub(depth) else { return Ok(Sight::Nothing) };
+        if node.sent_by(self.sender(), settled).await? <= sent.nonce {
+            return Ok(Sight::Nothing);
+        }
+        // The place is taken for good. If it was by one of ours, its receipt is there by now.
+        Ok(match self.find(sent).await? {
+            Sight::Nothing => Sight::Displaced,
+            found => found,
+        })
+    }
+
+    async fn find(&self, sent: &Sent) -> Result<Sight, ChainFault> {
+        let node = self.foresight.node();
+        for bid in sent.bids.iter().rev() {
+            let Some(receipt) = node.receipt(bid.hash).await? else { continue };
+            let (Some(number), Some(hash)) = (receipt.block_number, receipt.block_hash) else {
+                continue;
+            };
+            // A receipt is as good as its block: it must be the one at that height, and buried under others. That is
+            // looked up, and not reckoned from whatever the node calls its newest.
+            let top = number.saturating_add(self.policy.confirmations.max(1) - 1);
+            let at = node.header_at(BlockNumberOrTag::Number(number)).await?;
+            let buried = node.header_at(BlockNumberOrTag::Number(top)).await?.is_some();
+            return Ok(match at {
+                Some(block) if block.hash == hash && buried => Sight::Deep(Receipt {
+                    hash: receipt.transaction_hash,
+                    success: receipt.status(),
+                    gas_used: receipt.gas_used,
+                    block_number: number,
+                }),
+                _ => Sight::Shallow,
+            });
+        }
+        Ok(Sight::Nothing)
+    }
+
+    /// Hands the last bid to the node again; one that it has had all the time gets a better price.
+    async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
+        let Some(last) = sent.bids.last() else { return Ok(()) };
+        if self.submission.broadcast(last).await? != Taken::Known {
+            return Ok(());
+        }
+        let market = self.submission.offer().await?;
+        let ceiling = self.policy.clearing.fee_ceiling;
+        let Some(offer) = last.offer().map(|paid| paid.raised().or_higher(market)) else {
+            return Ok(());
+        };
+        // At its ceiling a price stays what it is, and the transaction waits.
+        if let Ok(raised) = self.key.raise(last, offer, ceiling).await {
+            let taken = self.submission.broadcast(&raised).await;
+            // It may be there though nobody said so: it has to be looked for too.
+            if matches!(taken, Ok(_) | Err(ChainFault::Unanswered { .. })) {
+                sent.bids.push(raised);
+            }
+            taken?;
+        }
+        Ok(())
+    }
+}
+
+/// The way to the chain from the next place in the queue.
+struct Road<'a> {
+    foresight: &'a Foresight,
+    next: u64,
+}
+
+#[async_trait]
+impl DryRun for Road<'_> {
+    async fn dry_run(
+        &self,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Result<Outcome, BoxError> {
+        self.foresight.dry_run(redemption, redeemer).await
+    }
+}
+
+#[async_trait]
+impl Submit for Road<'_> {
+    async fn plan(&self, sender: Address) -> Result<TransactionPlan, BoxError> {
+        let mut plan = Submit::plan(self.foresight, sender).await?;
+        // What this process has sent it knows before the node tells it.
+        plan.nonce = plan.nonce.max(self.next);
+        Ok(plan)
+    }
+
+    async fn submit(&self, transaction: &SignedTransaction) -> Result<Receipt, BoxError> {
+        self.foresight.submit(transaction).await
+    }
+}

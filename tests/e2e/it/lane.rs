@@ -1,0 +1,510 @@
+//! One key's way to the chain: nothing is sent twice, and nothing is thought done that is not (SPEC X1, X4, D20).
+
+use alloy::{
+    consensus::Transaction as _,
+    primitives::{Address, B256, U256},
+    providers::{Provider as _, ext::AnvilApi as _},
+    rpc::types::TransactionRequest,
+};
+use anyhow::{Context as _, Result, bail, ensure};
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use bardo_testkit::{Agent, Fault, Owner, Proxy, Stage, dollars, swap};
+use golem_chain::{
+    Account, AccountKind, Foresight, Landing, Lane, LaneFault, LanePolicy, Node, revocation,
+};
+use golem_custody::{
+    ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, SessionKey, SessionSigner as _,
+};
+use golem_delegation::{PermissionContext, terms::MortalityTimeWindow};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use url::Url;
+
+/// Long enough for a busy machine, short enough for a test that failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks quickly, waits for one block and never raises a price unless a test says so.
+fn policy() -> LanePolicy {
+    LanePolicy {
+        clearing: ClearingPolicy::default(),
+        confirmations: 1,
+        patience: PATIENCE,
+        poll: Duration::from_millis(20),
+        give_up: PATIENCE,
+    }
+}
+
+/// A key with its grant, and what it may do `calls` times.
+struct Line {
+    lane: Arc<Lane<SessionKey>>,
+    owner: Owner,
+    context: PermissionContext,
+    key: Address,
+}
+
+impl Line {
+    async fn to(stage: &Stage, url: &Url, calls: u64, policy: LanePolicy) -> Result<Self> {
+        let owner = stage.owner(AccountKind::Stateless7702).await?;
+        let agent = Agent::hired(stage, &owner, calls).await?;
+        let context = PermissionContext::new(vec![agent.grant.clone()])?;
+        let now = stage.now().await?;
+        let node = Node::connect_within(url, Duration::from_secs(2)).await?;
+        let key = agent.key.address();
+        let lane = Lane::new(Arc::new(Foresight::new(node)), agent.key, policy, move || now);
+        Ok(Self { lane: Arc::new(lane), owner, context, key })
+    }
+
+    async fn new(stage: &Stage, calls: u64, policy: LanePolicy) -> Result<Self> {
+        Self::to(stage, stage.chain().url(), calls, policy).await
+    }
+
+    fn sale(&self, stage: &Stage, usd: u64) -> Redemption {
+        let call = swap(stage, self.owner.account.address, dollars(usd));
+        Redemption::single(DELEGATION_MANAGER, self.context.clone(), &call)
+    }
+
+    async fn sold(&self, stage: &Stage) -> Result<U256> {
+        let left = stage.balance_of(stage.book().usdc, self.owner.account.address).await?;
+        Ok(dollars(10_000) - left)
+    }
+
+    /// In the background, until it lands.
+    fn go(&self, redemption: Redemption) -> tokio::task::JoinHandle<Result<Landing, LaneFault>> {
+        let lane = Arc::clone(&self.lane);
+        tokio::spawn(async move { lane.redeem(redemption).await })
+    }
+}
+
+fn done(landing: &Landing) -> Result<()> {
+    match landing {
+        Landing::Done(receipt) if receipt.success => Ok(()),
+        other => bail!("not done: {other:?}"),
+    }
+}
+
+/// Transactions of `sender` that wait for a block, by place: hash and price.
+async fn waiting(stage: &Stage, sender: Address) -> Result<Vec<(B256, u128)>> {
+    let pool: Value = stage.node().provider().raw_request("txpool_content".into(), ()).await?;
+    let mut found = Vec::new();
+    for part in ["pending", "queued"] {
+        let of = pool[part].as_object().into_iter().flatten();
+        for (_, places) in of.filter(|(from, _)| {
+            **from == sender.to_string().to_lowercase() || **from == sender.to_string()
+        }) {
+            for tx in places.as_object().into_iter().flatten().map(|(_, tx)| tx) {
+                let hash = serde_json::from_value(tx["hash"].clone())?;
+                let fee: U256 = serde_json::from_value(tx["maxFeePerGas"].clone())?;
+                found.push((hash, fee.to::<u128>()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Waits until what waits for a block is as wanted.
+async fn until<T>(
+    stage: &Stage,
+    sender: Address,
+    wanted: impl Fn(&[(B256, u128)]) -> Option<T>,
+) -> Result<T> {
+    let look = async {
+        loop {
+            if let Some(found) = wanted(&waiting(stage, sender).await?) {
+                return Ok(found);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, look).await.context("it never came")?
+}
+
+#[tokio::test]
+async fn many_at_once_get_a_place_each() -> Result<()> {
+    let stage = Stage::open().await?;
+    let line = Line::new(&stage, 12, policy()).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+
+    let sales: Vec<_> = (0..12).map(|_| line.go(line.sale(&stage, 10))).collect();
+    until(&stage, line.key, |all| (all.len() == 12).then_some(())).await?;
+    provider.anvil_mine(Some(1), None).await?;
+
+    for sale in sales {
+        done(&sale.await??)?;
+    }
+    assert_eq!(provider.get_transaction_count(line.key).await?, 12);
+    assert_eq!(line.sold(&stage).await?, dollars(120));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_price_that_finds_no_block_is_raised_in_its_place() -> Result<()> {
+    let stage = Stage::open().await?;
+    let patience = Duration::from_millis(100);
+    let line = Line::new(&stage, 3, LanePolicy { patience, ..policy() }).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+
+    let sale = line.go(line.sale(&stage, 10));
+    let (first, bid) = until(&stage, line.key, |all| all.first().copied()).await?;
+    let (second, raised) =
+        until(&stage, line.key, |all| all.iter().copied().find(|(hash, _)| *hash != first)).await?;
+    ensure!(waiting(&stage, line.key).await?.len() == 1, "one place, one transaction");
+    provider.anvil_mine(Some(1), None).await?;
+
+    let landing = sale.await??;
+    done(&landing)?;
+    ensure!(raised >= bid + bid / 10, "{bid} became {raised}");
+    ensure!(first != second);
+    assert_eq!(provider.get_transaction_count(line.key).await?, 1);
+    assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_price_at_its_ceiling_is_not_raised_and_what_is_open_is_said() -> Result<()> {
+    let stage = Stage::open().await?;
+    let mut narrow = policy();
+    narrow.patience = Duration::from_millis(50);
+    narrow.give_up = Duration::from_secs(3);
+    let line = Line::new(&stage, 3, narrow).await?;
+    let provider = stage.node().provider();
+    // What the first bid could cost, and no more.
+    let Landing::Done(receipt) = line.lane.redeem(line.sale(&stage, 10)).await? else {
+        bail!("not done");
+    };
+    let mined = provider.get_transaction_by_hash(receipt.hash).await?.context("gone")?;
+    let price = mined.inner.max_fee_per_gas();
+    narrow.clearing.fee_ceiling =
+        U256::from(mined.inner.gas_limit()) * U256::from(price + price / 10);
+    let line = Line::new(&stage, 3, narrow).await?;
+    provider.anvil_set_auto_mine(false).await?;
+
+    let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+
+    let Err(LaneFault::Unsettled { hash, nonce: 0, .. }) = outcome else { bail!("{outcome:?}") };
+    let left = waiting(&stage, line.key).await?;
+    let [(only, bid)] = left.as_slice() else { bail!("{left:?}") };
+    assert_eq!(*only, hash);
+    let gas = provider.get_transaction_by_hash(hash).await?.context("gone")?.inner.gas_limit();
+    let worst = |bid: u128| U256::from(gas) * U256::from(bid);
+    ensure!(worst(*bid) <= narrow.clearing.fee_ceiling, "{bid}");
+    ensure!(worst(bid + bid / 8 + 1) > narrow.clearing.fee_ceiling, "{bid} had room");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_reorganisation_undid_is_done_again_and_once() -> Result<()> {
+    let stage = Stage::open().await?;
+    let line = Line::new(&stage, 3, LanePolicy { confirmations: 3, ..policy() }).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let before = provider.anvil_snapshot().await?;
+
+    let sale = line.go(line.sale(&stage, 10));
+    let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
+    provider.anvil_mine(Some(2), None).await?;
+    assert_eq!(line.sold(&stage).await?, dollars(10), "it was done, two blocks deep");
+    // Long enough for the lane to have seen it there.
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    ensure!(!sale.is_finished(), "two blocks are not three");
+    provider.anvil_revert(before).await?;
+    provider.anvil_set_auto_mine(false).await?;
+    assert_eq!(line.sold(&stage).await?, U256::ZERO, "it was undone");
+    until(&stage, line.key, |all| all.iter().any(|(again, _)| *again == hash).then_some(()))
+        .await?;
+    provider.anvil_mine(Some(3), None).await?;
+
+    done(&sale.await??)?;
+    assert_eq!(line.sold(&stage).await?, dollars(10));
+    assert_eq!(provider.get_transaction_count(line.key).await?, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_redemption_that_a_reorganisation_put_behind_its_revocation_has_failed_and_says_why()
+-> Result<()> {
+    let stage = Stage::open().await?;
+    let line = Line::new(&stage, 3, LanePolicy { confirmations: 2, ..policy() }).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let before = provider.anvil_snapshot().await?;
+
+    let sale = line.go(line.sale(&stage, 10));
+    let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
+    provider.anvil_mine(Some(1), None).await?;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    provider.anvil_revert(before).await?;
+    provider.anvil_drop_all_transactions().await?;
+    provider.anvil_set_auto_mine(true).await?;
+    disable(&stage, &line).await?;
+    // The lane hands it over again, and it is mined where the grant is dead.
+    let landing = {
+        let mine = async {
+            loop {
+                provider.anvil_mine(Some(1), None).await?;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            #[expect(unreachable_code, reason = "says what it would give")]
+            anyhow::Ok(())
+        };
+        tokio::select! {
+            landing = sale => landing??,
+            mined = mine => bail!("mining ended: {mined:?}"),
+        }
+    };
+
+    let Landing::Failed { receipt, cause } = landing else { bail!("{landing:?}") };
+    assert_eq!(receipt.hash, hash);
+    assert_eq!(cause.code, DenialCode::DelegationDisabled, "{cause:?}");
+    assert_eq!(line.sold(&stage).await?, U256::ZERO);
+    Ok(())
+}
+
+async fn disable(stage: &Stage, line: &Line) -> Result<()> {
+    let leaf = line.context.leaf();
+    let from = line.owner.account.address;
+    let receipt = stage.send_as(from, DELEGATION_MANAGER, U256::ZERO, revocation(leaf)).await?;
+    ensure!(receipt.status(), "the revocation failed");
+    Ok(())
+}
+
+/// The redemption is judged while the grant lives and mined after it ended: with a node that keeps traces, and with one
+/// that does not.
+#[tokio::test]
+async fn a_failed_receipt_gets_its_cause_from_traces_or_without_them() -> Result<()> {
+    for traces in [true, false] {
+        let stage = Stage::open().await?;
+        let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+        if !traces {
+            let away = Fault::Lie(Arc::new(|answer: &mut Value| {
+                *answer = json!({ "jsonrpc": "2.0", "id": answer["id"],
+                    "error": { "code": -32601, "message": "method not found" } });
+            }));
+            proxy.fail("debug_traceTransaction", 9, away);
+        }
+        let line = Line::to(&stage, proxy.url(), 3, policy()).await?;
+        let provider = stage.node().provider();
+        provider.anvil_set_auto_mine(false).await?;
+        let sale = line.go(line.sale(&stage, 10));
+        let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
+        let tx = provider.get_transaction_by_hash(hash).await?.context("gone")?;
+        let raw: alloy::primitives::Bytes = provider
+            .raw_request("eth_getRawTransactionByHash".into(), (hash,))
+            .await
+            .with_context(|| format!("{tx:?}"))?;
+        provider.anvil_drop_transaction(hash).await?;
+        provider.anvil_set_auto_mine(true).await?;
+        disable(&stage, &line).await?;
+        drop(provider.send_raw_transaction(&raw).await?);
+
+        let landing = sale.await??;
+
+        let Landing::Failed { cause, .. } = landing else { bail!("{landing:?}") };
+        assert_eq!(cause.code, DenialCode::DelegationDisabled, "{traces}: {cause:?}");
+        assert_eq!(proxy.failed(), u64::from(!traces));
+    }
+    Ok(())
+}
+
+/// Every way in which a node can fail at every request of a redemption.
+#[tokio::test]
+async fn whatever_a_node_fails_at_a_redemption_is_done_once_or_not_at_all() -> Result<()> {
+    let faults = [Fault::Stall, Fault::DropBefore, Fault::DropAfter, Fault::Half, Fault::TooMany];
+    let methods = [
+        "eth_getBlockByNumber",
+        "eth_getStorageAt",
+        "eth_getTransactionCount",
+        "eth_getBalance",
+        "eth_sendRawTransaction",
+        "eth_getTransactionReceipt",
+    ];
+    for method in methods {
+        for fault in faults.clone() {
+            let stage = Stage::open().await?;
+            let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+            let patience = Duration::from_millis(200);
+            let line =
+                Line::to(&stage, proxy.url(), 3, LanePolicy { patience, ..policy() }).await?;
+            proxy.fail(method, 1, fault.clone());
+
+            let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+
+            let which = format!("{method}, {fault:?}: {outcome:?}");
+            assert_eq!(proxy.failed(), 1, "{which}");
+            let sold = line.sold(&stage).await?;
+            match outcome {
+                Ok(landing) => {
+                    done(&landing).with_context(|| which.clone())?;
+                    assert_eq!(sold, dollars(10), "{which}");
+                }
+                // Before anything is signed a fault is a fault; afterwards it is waited out.
+                Err(LaneFault::Custody(
+                    CustodyError::DryRun { .. } | CustodyError::Plan { .. },
+                )) => {
+                    assert_eq!(sold, U256::ZERO, "{which}");
+                    ensure!(!matches!(fault, Fault::TooMany), "too many is waited out: {which}");
+                    ensure!(
+                        method != "eth_sendRawTransaction" && method != "eth_getTransactionReceipt",
+                        "{which}"
+                    );
+                    // And the lane is as good as before.
+                    done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+                }
+                Err(_) => bail!("{which}"),
+            }
+            let sent = stage.node().provider().get_transaction_count(line.key).await?;
+            assert_eq!(sent, 1, "{which}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_node_that_lies_about_its_head_gets_nothing_signed() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let line = Line::to(&stage, proxy.url(), 3, policy()).await?;
+    let lies: [(&str, fn(&mut Value)); 4] = [
+        ("a later time", |block| block["timestamp"] = json!("0xffffffff")),
+        ("a greater height", |block| block["number"] = json!("0xffffff")),
+        ("another hash", |block| block["hash"] = json!(B256::repeat_byte(7))),
+        ("no head", |block| *block = Value::Null),
+    ];
+    for (lie, change) in lies {
+        proxy.fail("eth_getBlockByNumber", 1, Fault::lie(change));
+
+        let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+
+        ensure!(
+            matches!(outcome, Err(LaneFault::Custody(CustodyError::DryRun { .. }))),
+            "{lie}: {outcome:?}"
+        );
+        assert_eq!(proxy.failed(), 1);
+    }
+    // A head that is true and long past is not believed either: what was judged on it is too old to be signed.
+    let old: Value = stage
+        .node()
+        .provider()
+        .raw_request("eth_getBlockByNumber".into(), ("latest", false))
+        .await?;
+    let later = stage.now().await? + 121;
+    stage.warp(later).await?;
+    let node = Node::connect(proxy.url()).await?;
+    let agent = Agent::hired(&stage, &line.owner, 3).await?;
+    let grant = PermissionContext::new(vec![agent.grant.clone()])?;
+    let call = swap(&stage, line.owner.account.address, dollars(10));
+    let redemption = Redemption::single(DELEGATION_MANAGER, grant, &call);
+    let key = agent.key.address();
+    let lane = Lane::new(Arc::new(Foresight::new(node)), agent.key, policy(), move || later);
+    let past = old.clone();
+    proxy.fail("eth_getBlockByNumber", 1, Fault::lie(move |block| *block = past.clone()));
+    let outcome = lane.redeem(redemption.clone()).await;
+    ensure!(
+        !matches!(outcome, Ok(Landing::Done(_) | Landing::Failed { .. })),
+        "an old head: {outcome:?}"
+    );
+    assert_eq!(proxy.failed(), 1);
+    assert_eq!(stage.node().provider().get_transaction_count(key).await?, 0);
+    done(&lane.redeem(redemption).await?)
+}
+
+/// A height that is not there does not bury a receipt.
+#[tokio::test]
+async fn a_receipt_counts_only_under_blocks_that_are_there() -> Result<()> {
+    let stage = Stage::open().await?;
+    let hasty = LanePolicy { confirmations: 2, give_up: Duration::from_millis(700), ..policy() };
+    let line = Line::new(&stage, 3, hasty).await?;
+
+    let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+
+    ensure!(matches!(outcome, Err(LaneFault::Unsettled { .. })), "{outcome:?}");
+    assert_eq!(line.sold(&stage).await?, dollars(10), "it is there, one block deep");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_that_was_used_elsewhere_goes_on_behind_it_and_a_lost_place_is_said() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let line = Line::to(&stage, proxy.url(), 3, policy()).await?;
+    let provider = stage.node().provider();
+    let elsewhere = TransactionRequest::default().from(line.key).to(line.key);
+    // Another process sends with the key, and the node is slow to say so.
+    provider.anvil_impersonate_account(line.key).await?;
+    drop(provider.send_transaction(elsewhere.clone()).await?.get_receipt().await?);
+    proxy.fail("eth_getTransactionCount", 1, Fault::lie(|count| *count = json!("0x0")));
+
+    // The batch of the dry run reads a nonce too; only a plain answer is a lie's.
+    done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+    assert_eq!(provider.get_transaction_count(line.key).await?, 2);
+
+    // And here it takes the very place.
+    provider.anvil_set_auto_mine(false).await?;
+    let sale = line.go(line.sale(&stage, 10));
+    let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
+    provider.anvil_drop_transaction(hash).await?;
+    let _taken = provider.send_transaction(elsewhere.nonce(2)).await?;
+    provider.anvil_mine(Some(1), None).await?;
+    let outcome = sale.await?;
+    ensure!(matches!(outcome, Err(LaneFault::Displaced { nonce: 2, .. })), "{outcome:?}");
+    assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_signed_goes_to_the_private_node_alone() -> Result<()> {
+    let stage = Stage::open().await?;
+    let open = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let private = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 1).await?;
+    let redemption = agent.redemption(&swap(&stage, agent.account, dollars(10)))?;
+    let now = stage.now().await?;
+    let foresight = Arc::new(Foresight::new(Node::connect(open.url()).await?));
+    let lane = Lane::new(foresight, agent.key, policy(), move || now)
+        .through(Node::connect(private.url()).await?);
+    // Whoever is asked to send answers with a fault: only one of them is asked.
+    open.fail("eth_sendRawTransaction", 1, Fault::TooMany);
+    private.fail("eth_sendRawTransaction", 1, Fault::TooMany);
+
+    done(&lane.redeem(redemption).await?)?;
+
+    assert_eq!((open.failed(), private.failed()), (0, 1));
+    Ok(())
+}
+
+/// Two owners, one transaction: both deeds or none, and a refusal is the right one's.
+#[tokio::test]
+async fn grants_of_two_owners_are_redeemed_together_or_not_at_all() -> Result<()> {
+    let stage = Stage::open().await?;
+    let line = Line::new(&stage, 3, policy()).await?;
+    let second = stage.owner(AccountKind::Hybrid).await?;
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 3600)?;
+    let account = second.account.address;
+    let terms = bardo_testkit::swap_grant(&stage, line.key, account, 2, window);
+    let grant = second.signer.grant(&stage.domain(), bardo_testkit::unsigned(account, &terms))?;
+    let context = PermissionContext::new(vec![grant])?;
+    let pair = |usd: u64, to: Address| {
+        line.sale(&stage, usd).and_single(context.clone(), &swap(&stage, to, dollars(usd)))
+    };
+
+    done(&line.lane.redeem(pair(10, account)).await?)?;
+    let refused = line.lane.redeem(pair(20, line.key)).await?;
+    let broke = line.lane.redeem(pair(6_000, account).and_batch(
+        context.clone(),
+        &[Execution { target: stage.book().usdc, value: U256::ZERO, data: Default::default() }],
+    ));
+    let broke = broke.await?;
+
+    let sold = dollars(10_000) - stage.balance_of(stage.book().usdc, account).await?;
+    assert_eq!((line.sold(&stage).await?, sold), (dollars(10), dollars(10)));
+    let Landing::Refused(denial) = refused else { bail!("{refused:?}") };
+    assert_eq!(denial.code, DenialCode::Calldata, "{denial:?}");
+    ensure!(matches!(broke, Landing::Refused(_)), "{broke:?}");
+    let _: &Account = &second.account;
+    Ok(())
+}
