@@ -136,6 +136,8 @@ alloy_sol_types::sol! {
     interface EntryPoint {
         function handleOps(PackedUserOperation[] ops, address beneficiary) external;
         function getNonce(address sender, uint192 key) external view returns (uint256);
+        function depositTo(address account) external payable;
+        function getUserOpHash(PackedUserOperation userOp) external view returns (bytes32);
         function balanceOf(address account) external view returns (uint256);
 
         event UserOperationEvent(bytes32 indexed userOpHash, address indexed sender, address indexed paymaster, uint256 nonce, bool success, uint256 actualGasCost, uint256 actualGasUsed);
@@ -143,6 +145,15 @@ alloy_sol_types::sol! {
 
         error FailedOp(uint256 opIndex, string reason);
         error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner);
+    }
+
+    /// What the framework's enforcers have counted; each has one of these.
+    #[derive(Debug)]
+    interface Counters {
+        function callCounts(address manager, bytes32 delegationHash) external view returns (uint256 count);
+        function spentMap(address manager, bytes32 delegationHash) external view returns (uint256 amount);
+        function getAvailableAmount(bytes32 delegationHash, address manager, bytes terms) external view returns (uint256 available, bool isNewPeriod, uint256 currentPeriod);
+        function streamingAllowances(address manager, bytes32 delegationHash) external view returns (uint256 initialAmount, uint256 maxAmount, uint256 amountPerSecond, uint256 startTime, uint256 spent);
     }
 
     /// Hooks of an enforcer.

@@ -227,7 +227,7 @@ impl Call {
 }
 
 /// The refusal in words. Of several grants each may be the one: who knows the rule that spoke has the word.
-fn explain(data: &Bytes, redemption: &Redemption) -> Denial {
+pub(crate) fn explain(data: &Bytes, redemption: &Redemption) -> Denial {
     redemption
         .contexts()
         .map(|context| explain_revert(data, context))

@@ -86,6 +86,28 @@ pub enum ChainFault {
     /// A block the node named cannot be read from it.
     #[error("node has no newest block")]
     NoHead,
+    /// Another chain is served than the one that is meant.
+    #[error("chain {found} is served there, and {wanted} is meant; check the URL")]
+    OtherChain {
+        /// The one that is meant.
+        wanted: u64,
+        /// The one that is served.
+        found: u64,
+    },
+    /// The bundler serves another entry point.
+    #[error("the bundler does not serve entry point {wanted} (ERC-4337 v0.7); use one that does")]
+    EntryPoint {
+        /// The one that is needed.
+        wanted: Address,
+    },
+    /// The bundler speaks of another operation than the one it was given.
+    #[error("the bundler was given operation {sent} and speaks of {named}; do not trust it")]
+    OtherOperation {
+        /// What it was given.
+        sent: B256,
+        /// What it named.
+        named: B256,
+    },
     /// A block is not there.
     #[error(
         "node has no block {number}; it may have been undone, or the node keeps no such old ones"
@@ -162,22 +184,7 @@ impl Node {
     /// The same, giving the node `answer` for each of its answers. Redirects are not followed: what
     /// is signed goes to the node that was named.
     pub async fn connect_within(url: &Url, answer: Duration) -> Result<Self, ChainFault> {
-        let client = Client::builder()
-            .timeout(answer)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|source| ChainFault::Client { source: source.without_url() })?;
-        // A node that says "too many" was not harmed by the question, and what is sent twice is one transaction.
-        let patient = RetryBackoffLayer::new(
-            TOO_MANY,
-            BACKOFF.as_millis().try_into().unwrap_or(u64::MAX),
-            UNITS,
-        );
-        let client = ClientBuilder::default()
-            .layer(patient)
-            .transport(Http::with_client(client, url.clone()), guess_local_url(url));
-        let provider =
-            ProviderBuilder::new().disable_recommended_fillers().connect_client(client).erased();
+        let provider = transport_within(url, answer)?;
         let chain_id = provider.get_chain_id().await.map_err(|source| ChainFault::Unreachable {
             url: redacted(url),
             source: without_url(source).into(),
@@ -381,6 +388,26 @@ impl Submit for Node {
             block_number: receipt.block_number.unwrap_or_default(),
         })
     }
+}
+
+/// A connection over HTTP, with the time that nodes have for an answer.
+pub(crate) fn transport(url: &Url) -> Result<DynProvider, ChainFault> {
+    transport_within(url, ANSWER)
+}
+
+fn transport_within(url: &Url, answer: Duration) -> Result<DynProvider, ChainFault> {
+    let client = Client::builder()
+        .timeout(answer)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(|source| ChainFault::Client { source: source.without_url() })?;
+    // A node that says "too many" was not harmed by the question, and what is sent twice is one transaction.
+    let patient =
+        RetryBackoffLayer::new(TOO_MANY, BACKOFF.as_millis().try_into().unwrap_or(u64::MAX), UNITS);
+    let client = ClientBuilder::default()
+        .layer(patient)
+        .transport(Http::with_client(client, url.clone()), guess_local_url(url));
+    Ok(ProviderBuilder::new().disable_recommended_fillers().connect_client(client).erased())
 }
 
 pub(crate) fn rpc(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind>) -> ChainFault {

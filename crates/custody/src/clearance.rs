@@ -21,6 +21,27 @@ impl Default for ClearingPolicy {
     }
 }
 
+impl ClearingPolicy {
+    /// Why a transaction that could cost `worst` wei is not signed.
+    pub(crate) fn against(&self, worst: U256, balance: U256, payer: Address) -> Option<Denial> {
+        let ceiling = self.fee_ceiling;
+        if worst > ceiling {
+            return Some(Denial::new(
+                DenialCode::FeeCeiling,
+                format!(
+                    "the transaction could cost {worst} wei, more than its ceiling of {ceiling} wei"
+                ),
+            ));
+        }
+        (worst > balance).then(|| {
+            Denial::new(
+                DenialCode::NoGas,
+                format!("the transaction could cost {worst} wei, {payer} holds {balance}"),
+            )
+        })
+    }
+}
+
 /// A redemption that passed the dry run, with everything its transaction needs (INV-1).
 ///
 /// Only [`clear`] makes one.
@@ -176,20 +197,8 @@ pub async fn clear<C: DryRun + Submit + ?Sized>(
         .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
     let gas_limit = preview.gas.saturating_add(preview.gas / 4);
     let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
-    if worst > policy.fee_ceiling {
-        return Ok(Clearance::Refused(Denial::new(
-            DenialCode::FeeCeiling,
-            format!(
-                "the transaction could cost {worst} wei, more than its ceiling of {} wei",
-                policy.fee_ceiling
-            ),
-        )));
-    }
-    if worst > plan.balance {
-        return Ok(Clearance::Refused(Denial::new(
-            DenialCode::NoGas,
-            format!("the transaction could cost {worst} wei, {redeemer} holds {}", plan.balance),
-        )));
+    if let Some(denial) = policy.against(worst, plan.balance, redeemer) {
+        return Ok(Clearance::Refused(denial));
     }
 
     Ok(Clearance::Granted(Cleared {

@@ -3,6 +3,7 @@
 mod clearance;
 mod denial;
 mod keyfile;
+mod operation;
 mod owner;
 mod ports;
 mod redemption;
@@ -12,6 +13,10 @@ mod transaction;
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear};
 pub use denial::{Denial, DenialCode};
 pub use keyfile::{KeyFileError, Password};
+pub use operation::{
+    ClearedOperation, Operate, OperationClearance, OperationDraft, OperationPlan, SessionAccount,
+    SignedOperation, clear_operation,
+};
 pub use owner::OwnerSigner;
 pub use ports::{
     Asset, BlockRef, BoxError, Change, DryRun, Held, Outcome, Preview, Receipt, SessionSigner,

@@ -1,4 +1,7 @@
-use crate::{Cleared, CustodyError, Denial, Offer, Redemption, SignedTransaction, TransactionPlan};
+use crate::{
+    Cleared, ClearedOperation, CustodyError, Denial, Offer, Redemption, SignedOperation,
+    SignedTransaction, TransactionPlan,
+};
 use alloy_primitives::{Address, B256, U256};
 use async_trait::async_trait;
 
@@ -121,6 +124,14 @@ pub trait SessionSigner: Send + Sync {
 
     /// Signs a redemption that was cleared, unless its clearance is older than `now` allows.
     async fn sign(&self, cleared: Cleared, now: u64) -> Result<SignedTransaction, CustodyError>;
+
+    /// Signs an operation that was cleared, unless its clearance is older than `now` allows; and the upgrade of its own
+    /// address, to the framework's account and on this chain only, where the operation is the first.
+    async fn sign_operation(
+        &self,
+        cleared: ClearedOperation,
+        now: u64,
+    ) -> Result<SignedOperation, CustodyError>;
 
     /// Signs once more what it signed before, at a higher price and in the same place of its queue: of the two, one can
     /// take effect. The whole may cost `ceiling` wei.

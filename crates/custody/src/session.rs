@@ -1,6 +1,6 @@
 use crate::{
-    Cleared, CustodyError, KeyFileError, Offer, Password, SessionSigner, SignedTransaction,
-    keyfile, transaction,
+    Cleared, ClearedOperation, CustodyError, KeyFileError, Offer, Password, SessionSigner,
+    SignedOperation, SignedTransaction, keyfile, operation, transaction,
 };
 use alloy_primitives::{Address, U256};
 use alloy_signer_local::PrivateKeySigner;
@@ -48,6 +48,17 @@ impl SessionSigner for SessionKey {
         let (plan, body) = cleared.into_parts();
         transaction::sign(&self.0, &plan, body)
             .map_err(|source| CustodyError::Sign { signer, source: source.into() })
+    }
+
+    async fn sign_operation(
+        &self,
+        cleared: ClearedOperation,
+        now: u64,
+    ) -> Result<SignedOperation, CustodyError> {
+        if now > cleared.expires_at() {
+            return Err(CustodyError::Stale { expires_at: cleared.expires_at(), now });
+        }
+        operation::sign(&self.0, cleared)
     }
 
     async fn raise(

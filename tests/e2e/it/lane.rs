@@ -9,9 +9,7 @@ use alloy::{
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_testkit::{Agent, Fault, Owner, Proxy, Stage, dollars, swap};
-use golem_chain::{
-    Account, AccountKind, Foresight, Landing, Lane, LaneFault, LanePolicy, Node, revocation,
-};
+use golem_chain::{AccountKind, Foresight, Landing, Lane, LaneFault, LanePolicy, Node, revocation};
 use golem_custody::{
     ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, SessionKey, SessionSigner as _,
 };
@@ -85,18 +83,14 @@ fn done(landing: &Landing) -> Result<()> {
 /// Transactions of `sender` that wait for a block, by place: hash and price.
 async fn waiting(stage: &Stage, sender: Address) -> Result<Vec<(B256, u128)>> {
     let pool: Value = stage.node().provider().raw_request("txpool_content".into(), ()).await?;
+    let of = |from: &str| from.parse().is_ok_and(|from: Address| from == sender);
+    let parts = ["pending", "queued"].into_iter().filter_map(|part| pool.get(part)?.as_object());
+    let places = parts.flatten().filter(|(from, _)| of(from)).filter_map(|(_, tx)| tx.as_object());
     let mut found = Vec::new();
-    for part in ["pending", "queued"] {
-        let of = pool[part].as_object().into_iter().flatten();
-        for (_, places) in of.filter(|(from, _)| {
-            **from == sender.to_string().to_lowercase() || **from == sender.to_string()
-        }) {
-            for tx in places.as_object().into_iter().flatten().map(|(_, tx)| tx) {
-                let hash = serde_json::from_value(tx["hash"].clone())?;
-                let fee: U256 = serde_json::from_value(tx["maxFeePerGas"].clone())?;
-                found.push((hash, fee.to::<u128>()));
-            }
-        }
+    for tx in places.flatten().map(|(_, tx)| tx) {
+        let hash = serde_json::from_value(tx.get("hash").cloned().unwrap_or_default())?;
+        let fee = tx.get("maxFeePerGas").cloned().unwrap_or_default();
+        found.push((hash, serde_json::from_value::<U256>(fee)?.to::<u128>()));
     }
     Ok(found)
 }
@@ -116,6 +110,19 @@ async fn until<T>(
         }
     };
     tokio::time::timeout(PATIENCE, look).await.context("it never came")?
+}
+
+/// Waits until the lane has asked for what it waits for, more than once around.
+async fn looked(proxy: &Proxy) -> Result<()> {
+    let _ = proxy.requests();
+    let mut seen = 0;
+    let look = async {
+        while seen < 12 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            seen += proxy.requests();
+        }
+    };
+    Ok(tokio::time::timeout(PATIENCE, look).await?)
 }
 
 #[tokio::test]
@@ -196,7 +203,9 @@ async fn a_price_at_its_ceiling_is_not_raised_and_what_is_open_is_said() -> Resu
 #[tokio::test]
 async fn what_a_reorganisation_undid_is_done_again_and_once() -> Result<()> {
     let stage = Stage::open().await?;
-    let line = Line::new(&stage, 3, LanePolicy { confirmations: 3, ..policy() }).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let deep = LanePolicy { confirmations: 3, ..policy() };
+    let line = Line::to(&stage, proxy.url(), 3, deep).await?;
     let provider = stage.node().provider();
     provider.anvil_set_auto_mine(false).await?;
     let before = provider.anvil_snapshot().await?;
@@ -205,10 +214,7 @@ async fn what_a_reorganisation_undid_is_done_again_and_once() -> Result<()> {
     let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
     provider.anvil_mine(Some(2), None).await?;
     assert_eq!(line.sold(&stage).await?, dollars(10), "it was done, two blocks deep");
-    // Long enough for the lane to have seen it there.
-    for _ in 0..10 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    looked(&proxy).await?;
     ensure!(!sale.is_finished(), "two blocks are not three");
     provider.anvil_revert(before).await?;
     provider.anvil_set_auto_mine(false).await?;
@@ -227,7 +233,9 @@ async fn what_a_reorganisation_undid_is_done_again_and_once() -> Result<()> {
 async fn a_redemption_that_a_reorganisation_put_behind_its_revocation_has_failed_and_says_why()
 -> Result<()> {
     let stage = Stage::open().await?;
-    let line = Line::new(&stage, 3, LanePolicy { confirmations: 2, ..policy() }).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let deep = LanePolicy { confirmations: 2, ..policy() };
+    let line = Line::to(&stage, proxy.url(), 3, deep).await?;
     let provider = stage.node().provider();
     provider.anvil_set_auto_mine(false).await?;
     let before = provider.anvil_snapshot().await?;
@@ -235,7 +243,7 @@ async fn a_redemption_that_a_reorganisation_put_behind_its_revocation_has_failed
     let sale = line.go(line.sale(&stage, 10));
     let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
     provider.anvil_mine(Some(1), None).await?;
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    looked(&proxy).await?;
     provider.anvil_revert(before).await?;
     provider.anvil_drop_all_transactions().await?;
     provider.anvil_set_auto_mine(true).await?;
@@ -362,12 +370,14 @@ async fn whatever_a_node_fails_at_a_redemption_is_done_once_or_not_at_all() -> R
     Ok(())
 }
 
+type Lie = fn(&mut Value);
+
 #[tokio::test]
 async fn a_node_that_lies_about_its_head_gets_nothing_signed() -> Result<()> {
     let stage = Stage::open().await?;
     let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
     let line = Line::to(&stage, proxy.url(), 3, policy()).await?;
-    let lies: [(&str, fn(&mut Value)); 4] = [
+    let lies: [(&str, Lie); 4] = [
         ("a later time", |block| block["timestamp"] = json!("0xffffffff")),
         ("a greater height", |block| block["number"] = json!("0xffffff")),
         ("another hash", |block| block["hash"] = json!(B256::repeat_byte(7))),
@@ -505,6 +515,5 @@ async fn grants_of_two_owners_are_redeemed_together_or_not_at_all() -> Result<()
     let Landing::Refused(denial) = refused else { bail!("{refused:?}") };
     assert_eq!(denial.code, DenialCode::Calldata, "{denial:?}");
     ensure!(matches!(broke, Landing::Refused(_)), "{broke:?}");
-    let _: &Account = &second.account;
     Ok(())
 }

@@ -10,7 +10,7 @@ use alloy::{
     sol,
     sol_types::SolCall as _,
 };
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::{
     GolemRegistry, KnowledgeMarket,
     defi::{
@@ -26,6 +26,7 @@ use golem_custody::{DenialCode, Execution};
 use golem_delegation::{
     Delegation,
     bundles::{Bundle, Law, Spend},
+    grant::Grant,
     terms::{CharterMood, Class, Classes, GolemCharter, ListedTarget, MoodBounds, Role},
 };
 use std::num::NonZeroU32;
@@ -179,8 +180,73 @@ async fn a_fallen_account_only_closes_whoever_holds_the_key() -> Result<()> {
     ensure!(denial.enforcer == Some(holdings_enforcer()), "{denial:?}");
     let two = [single(links, &buy)?, single(links, &field.swap_back())?];
     thief.refused_all(stage, links, &two, DenialCode::Drawdown).await?;
+    let for_nothing = field.sell(U256::from(4_000_000_000_000_u64), U256::ZERO);
+    thief.refused(stage, links, &for_nothing, DenialCode::Slippage).await?;
     ensure!(heist.goes(&[single(links, &field.swap_back())?]).await?, "it still sells");
     ensure!(heist.goes(&[single(links, &field.home())?]).await?, "and sends home");
+    Ok(())
+}
+
+/// ATK-31, SPEC D17: a feed, a rotated key and other terms bring back nothing of what was lost. Only an owner who says
+/// that he begins anew does.
+#[tokio::test]
+async fn a_fallen_account_is_not_lifted_by_feed_rotation_or_a_new_grant() -> Result<()> {
+    let fallen = Bundle::MaxDrawdown(1_500);
+    let heist = Heist::on(std::slice::from_ref(&fallen), |_| ()).await?;
+    let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
+    ensure!(heist.goes(&[single(links, &field.swap(1))?]).await?, "at its mark it trades");
+    let to = field.owner.signer.address();
+    let leave = Erc20::transferCall { to, amount: dollars(1_600) };
+    field.owner_does(&[field.call(stage.book().usdc, &leave)]).await?;
+    let environment = golem_chain::environment();
+    let signed = |delegation| field.owner.signer.grant(&stage.domain(), delegation);
+    let buy = field.swap(1);
+    let code = DenialCode::Drawdown;
+
+    let first = links.first().context("no grant")?;
+    let end = Grant::read(first, &environment)?.charter().window.end();
+    let fed = Grant::read(first, &environment)?.feed(end + 86_400)?.delegation;
+    let fed = signed(fed)?;
+    heist.thief.refused(stage, std::slice::from_ref(&fed), &buy, code).await?;
+    let fresh = RawKey::born(stage).await?;
+    let rotated = Grant::read(&fed, &environment)?.rotate(fresh.address())?.delegation;
+    let rotated = signed(rotated)?;
+    fresh.refused(stage, std::slice::from_ref(&rotated), &buy, code).await?;
+    let law = Grant::read(&rotated, &environment)?.next_charter()?;
+    let anew = |law: Law| -> Result<Delegation> {
+        let caveats = law.under(std::slice::from_ref(&fallen))?.caveats(&bundle_enforcers())?;
+        let next = Grant::read(&rotated, &environment)?.regrant(fresh.address(), caveats)?;
+        Ok(signed(next.delegation)?)
+    };
+    let same = anew(Law::new(law.clone()))?;
+    fresh.refused(stage, &[same], &buy, code).await?;
+    let begun = anew(Law::new(law).in_series(2))?;
+    ensure!(fresh.redeem(stage, &[single(&[begun], &buy)?]).await?.status(), "begun anew");
+    Ok(())
+}
+
+/// SPEC C19, D11: a rotated key is paid its gas, whatever stands beside the charter.
+#[tokio::test]
+async fn a_rotated_key_gets_its_gas_money_under_every_bundle() -> Result<()> {
+    let bundles = [Bundle::MaxDrawdown(1_500), Bundle::MaxSpend(Spend::Total(1_000 * DOLLAR))];
+    let heist = Heist::on(&bundles, |law| law.gas_ceiling = 1_000_000_000).await?;
+    let (field, stage, links) = (&heist.field, &heist.field.stage, &heist.links);
+    let environment = golem_chain::environment();
+    let fresh = RawKey::born(stage).await?;
+    let first = links.first().context("no grant")?;
+    let rotated = Grant::read(first, &environment)?.rotate(fresh.address())?.delegation;
+    let rotated = [field.owner.signer.grant(&stage.domain(), rotated)?];
+    let paid = |key: Address| Execution {
+        target: key,
+        value: U256::from(1_000_000_000_000_000_u64),
+        data: Bytes::new(),
+    };
+
+    let old = paid(heist.thief.address());
+    let top_up = single(&rotated, &paid(fresh.address()))?;
+    ensure!(fresh.redeem(stage, &[top_up]).await?.status(), "its gas money");
+    let refused = fresh.redeem(stage, &[single(&rotated, &old)?]).await;
+    ensure!(!refused.is_ok_and(|receipt| receipt.status()), "the old key gets none");
     Ok(())
 }
 

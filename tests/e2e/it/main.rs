@@ -11,6 +11,7 @@ mod identity;
 mod kit;
 mod lane;
 mod limits;
+mod operations;
 mod raw;
 mod repository;
 mod slice;

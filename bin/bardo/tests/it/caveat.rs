@@ -1,6 +1,7 @@
 //! `bardo caveat`.
 
 use crate::command::{bardo, bardo_with};
+use alloy::primitives::Address;
 use anyhow::{Context, Result};
 use bardo_testkit::root;
 use golem_delegation::{Kind, enforcers};
@@ -40,7 +41,11 @@ fn every_kind_is_encoded_and_decoded_to_the_same_parameters() -> Result<()> {
         let decoded = bardo(["caveat", "decode", "--enforcer", &enforcer, "--terms", terms])?;
 
         assert_eq!((inline.code, inline.stdout.trim()), (0, terms), "{kind}");
-        assert_eq!(piped.json()?, json!({ "terms": terms }), "{kind}");
+        assert_eq!(
+            piped.json()?,
+            json!({ "enforcer": enforcer.parse::<Address>()?, "terms": terms }),
+            "{kind}"
+        );
         assert_eq!(decoded.json()?, json!({ "kind": kind, "params": row["params"] }), "{kind}");
     }
     Ok(())

@@ -6,6 +6,7 @@ use anyhow::Result;
 const COMMANDS: &[&[&str]] = &[
     &["caveat", "decode"],
     &["caveat", "encode"],
+    &["caveat", "kinds"],
     &["chains"],
     &["completions"],
     &["delegation", "explain"],

@@ -1,0 +1,408 @@
+//! A session account's way to the chain through a bundler (ERC-4337 v0.7).
+
+use crate::{
+    ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
+    node::{rpc, transport},
+};
+use alloy::{
+    eips::BlockNumberOrTag,
+    primitives::{Address, B256, Bytes, U256},
+    providers::{DynProvider, Provider},
+    rpc::types::{Filter, Log},
+    sol_types::SolEvent,
+};
+use async_trait::async_trait;
+use bardo_bindings::framework::{ENTRY_POINT, EntryPoint, SIMPLE_FACTORY, STATELESS_7702_IMPL};
+use golem_custody::{
+    BoxError, Denial, DenialCode, DryRun, Offer, Operate, OperationClearance, OperationDraft,
+    OperationPlan, Outcome, Receipt, Redemption, SessionAccount, SessionSigner, SignedOperation,
+    clear_operation,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep},
+};
+use url::Url;
+
+/// Shaped like a signature, so that an account that checks it fails as late as it does with a true one.
+const STUB: [u8; 65] = {
+    let mut stub = [0x7a; 65];
+    stub[64] = 0x1c;
+    stub
+};
+
+/// Everything that one session account sends through a bundler. Each redemption is judged, gets the account's next
+/// place at the entry point, and is waited for before the next one is.
+///
+/// The bundler carries; it is not believed. Whether an operation took effect is read from the chain, by the entry
+/// point's own event. One that a bundler forgot is handed to it again as it was signed, so that it can take effect once.
+pub struct Operations<K> {
+    foresight: Arc<Foresight>,
+    bundler: DynProvider,
+    account: SessionAccount,
+    key: K,
+    policy: LanePolicy,
+    clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    turn: Mutex<()>,
+}
+
+impl<K> std::fmt::Debug for Operations<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operations")
+            .field("account", &self.account)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: SessionSigner> Operations<K> {
+    /// Through the bundler at `url`, which must serve this chain and the entry point of v0.7.
+    pub async fn through(
+        url: &Url,
+        foresight: Arc<Foresight>,
+        account: SessionAccount,
+        key: K,
+        policy: LanePolicy,
+        clock: impl Fn() -> u64 + Send + Sync + 'static,
+    ) -> Result<Self, ChainFault> {
+        let bundler = transport(url)?;
+        let node = foresight.node();
+        let chain_id: U256 = bundler
+            .raw_request("eth_chainId".into(), ())
+            .await
+            .map_err(rpc("the bundler's chain id"))?;
+        if chain_id != U256::from(node.chain_id()) {
+            return Err(ChainFault::OtherChain {
+                wanted: node.chain_id(),
+                found: chain_id.saturating_to(),
+            });
+        }
+        let served: Vec<Address> = bundler
+            .raw_request("eth_supportedEntryPoints".into(), ())
+            .await
+            .map_err(rpc("the bundler's entry points"))?;
+        if !served.contains(&ENTRY_POINT) {
+            return Err(ChainFault::EntryPoint { wanted: ENTRY_POINT });
+        }
+        node.require("EntryPoint", ENTRY_POINT).await?;
+        let clock = Box::new(clock);
+        Ok(Self { foresight, bundler, account, key, policy, clock, turn: Mutex::new(()) })
+    }
+
+    /// Whom a delegation to it names.
+    pub const fn address(&self) -> Address {
+        self.account.address()
+    }
+
+    /// Judges, signs, sends and waits.
+    pub async fn redeem(&self, redemption: &Redemption) -> Result<Landing, LaneFault> {
+        let _turn = self.turn.lock().await;
+        let began = self.node().head().await.map_err(|source| LaneFault::NotTaken { source })?;
+        let clearance =
+            clear_operation(self, redemption, self.account.clone(), &self.policy.clearing).await?;
+        let cleared = match clearance {
+            OperationClearance::Granted(cleared) => cleared,
+            OperationClearance::Refused(denial) => return Ok(Landing::Refused(denial)),
+        };
+        let signed = self.key.sign_operation(cleared, (self.clock)()).await?;
+        // A no that was heard is a no; silence may be a yes, and is waited for.
+        if let Err(source @ ChainFault::Rpc { .. }) = self.hand_over(&signed).await {
+            return Err(LaneFault::NotTaken { source });
+        }
+        let (log, receipt) = self.settle(&signed, began.number).await?;
+        if receipt.success {
+            return Ok(Landing::Done(receipt));
+        }
+        Ok(Landing::Failed { receipt, cause: self.cause(&log, &signed, redemption).await })
+    }
+
+    fn node(&self) -> &Node {
+        self.foresight.node()
+    }
+
+    async fn hand_over(&self, signed: &SignedOperation) -> Result<(), ChainFault> {
+        let params = (Wire::of(signed), ENTRY_POINT);
+        let answer = self.bundler.raw_request("eth_sendUserOperation".into(), params).await;
+        let hash: B256 = answer.map_err(|source| match source {
+            alloy::transports::RpcError::ErrorResp(_) => rpc("an operation")(source),
+            other => ChainFault::Unanswered { hash: signed.hash, source: other.into() },
+        })?;
+        if hash != signed.hash {
+            return Err(ChainFault::OtherOperation { sent: signed.hash, named: hash });
+        }
+        Ok(())
+    }
+
+    /// Waits until the entry point's event is deep enough in the chain.
+    async fn settle(
+        &self,
+        signed: &SignedOperation,
+        since: u64,
+    ) -> Result<(Log, Receipt), LaneFault> {
+        let began = Instant::now();
+        let mut handed_over = began;
+        let mut fault = None;
+        loop {
+            match self.look(signed, since).await {
+                Ok(Sight::Deep(log, receipt)) => return Ok((*log, receipt)),
+                Ok(Sight::Displaced) => {
+                    let (sender, nonce) = (self.address(), signed.plan.nonce.saturating_to());
+                    return Err(LaneFault::Displaced { sender, nonce });
+                }
+                Ok(Sight::Shallow) => handed_over = Instant::now(),
+                Ok(Sight::Nothing) if handed_over.elapsed() >= self.policy.patience => {
+                    handed_over = Instant::now();
+                    fault = self.hand_over(signed).await.err().or(fault);
+                }
+                Ok(Sight::Nothing) => {}
+                Err(away) => fault = Some(away),
+            }
+            if began.elapsed() >= self.policy.give_up {
+                let nonce = signed.plan.nonce.saturating_to();
+                return Err(LaneFault::Unsettled { hash: signed.hash, nonce, source: fault });
+            }
+            sleep(self.policy.poll).await;
+        }
+    }
+
+    async fn look(&self, signed: &SignedOperation, since: u64) -> Result<Sight, ChainFault> {
+        let sight = self.find(signed, since).await?;
+        if !matches!(sight, Sight::Nothing) {
+            return Ok(sight);
+        }
+        let next = EntryPoint::getNonceCall { sender: self.address(), key: Default::default() };
+        if self.node().read(ENTRY_POINT, next).await? <= signed.plan.nonce {
+            return Ok(Sight::Nothing);
+        }
+        // Another took the place. If it was this one after all, its event is there by now.
+        Ok(match self.find(signed, since).await? {
+            Sight::Nothing => Sight::Displaced,
+            found => found,
+        })
+    }
+
+    async fn find(&self, signed: &SignedOperation, since: u64) -> Result<Sight, ChainFault> {
+        let node = self.node();
+        let filter = Filter::new()
+            .address(ENTRY_POINT)
+            .event_signature(EntryPoint::UserOperationEvent::SIGNATURE_HASH)
+            .topic1(signed.hash)
+            .from_block(since);
+        let logs = node.provider().get_logs(&filter).await.map_err(rpc("events of operations"))?;
+        for log in logs {
+            let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else { continue };
+            let Ok(event) = EntryPoint::UserOperationEvent::decode_log(&log.inner) else {
+                continue;
+            };
+            let top = number.saturating_add(self.policy.confirmations.max(1) - 1);
+            let at = node.header_at(BlockNumberOrTag::Number(number)).await?;
+            let buried = node.header_at(BlockNumberOrTag::Number(top)).await?.is_some();
+            if at.is_none_or(|block| block.hash != hash) || !buried {
+                return Ok(Sight::Shallow);
+            }
+            let receipt = Receipt {
+                hash: log.transaction_hash.unwrap_or_default(),
+                success: event.success,
+                gas_used: event.actualGasUsed.saturating_to(),
+                block_number: number,
+            };
+            return Ok(Sight::Deep(Box::new(log), receipt));
+        }
+        Ok(Sight::Nothing)
+    }
+
+    /// What the entry point wrote down as the operation's revert.
+    async fn cause(&self, log: &Log, signed: &SignedOperation, redemption: &Redemption) -> Denial {
+        let filter = Filter::new()
+            .address(ENTRY_POINT)
+            .event_signature(EntryPoint::UserOperationRevertReason::SIGNATURE_HASH)
+            .topic1(signed.hash)
+            .at_block_hash(log.block_hash.unwrap_or_default());
+        let logs = self.node().provider().get_logs(&filter).await.unwrap_or_default();
+        let reason = logs
+            .iter()
+            .find_map(|log| EntryPoint::UserOperationRevertReason::decode_log(&log.inner).ok());
+        match reason {
+            Some(reason) => crate::foresight::explain(&reason.revertReason, redemption),
+            None => Denial::new(
+                DenialCode::Reverted,
+                "the operation failed, and the entry point kept no reason: it may have run out of gas",
+            ),
+        }
+    }
+
+    /// What the bundler asks for, and where it has no word for that, what the node would pay.
+    async fn price(&self) -> Result<Offer, ChainFault> {
+        let asked: Result<Prices, _> =
+            self.bundler.raw_request("pimlico_getUserOperationGasPrice".into(), ()).await;
+        Ok(match asked {
+            Ok(prices) => Offer {
+                max_fee_per_gas: prices.standard.max_fee_per_gas.saturating_to(),
+                max_priority_fee_per_gas: prices.standard.max_priority_fee_per_gas.saturating_to(),
+            },
+            Err(_no_such_word) => self.node().offer().await?,
+        })
+    }
+
+    async fn plan(&self, draft: &OperationDraft) -> Result<OperationPlan, ChainFault> {
+        let node = self.node();
+        let sender = draft.account.address();
+        let fresh = node.code(sender).await?.is_empty();
+        let nonce = node
+            .read(ENTRY_POINT, EntryPoint::getNonceCall { sender, key: Default::default() })
+            .await?;
+        let upgrade_at = match draft.account {
+            SessionAccount::Key(_) if fresh => Some(node.plan(sender).await?.nonce),
+            _ => None,
+        };
+        let create = fresh && matches!(draft.account, SessionAccount::Hybrid { .. });
+        let deposit = node.read(ENTRY_POINT, EntryPoint::balanceOfCall { account: sender }).await?;
+        let mut plan = OperationPlan {
+            chain_id: node.chain_id(),
+            nonce,
+            upgrade_at,
+            create,
+            call_gas: 0,
+            verification_gas: 0,
+            pre_verification_gas: U256::ZERO,
+            offer: self.price().await?,
+            balance: node.balance(sender).await?.saturating_add(deposit),
+        };
+        let wire = Wire::draft(draft, &plan, Bytes::from_static(&STUB));
+        let gas: Gas = self
+            .bundler
+            .raw_request("eth_estimateUserOperationGas".into(), (wire, ENTRY_POINT))
+            .await
+            .map_err(rpc("an estimate of the operation"))?;
+        plan.call_gas = gas.call_gas_limit.saturating_to();
+        plan.verification_gas = gas.verification_gas_limit.saturating_to();
+        plan.pre_verification_gas = gas.pre_verification_gas;
+        Ok(plan)
+    }
+}
+
+/// What the chain has of an operation.
+enum Sight {
+    Nothing,
+    Shallow,
+    Deep(Box<Log>, Receipt),
+    Displaced,
+}
+
+#[async_trait]
+impl<K: SessionSigner> DryRun for Operations<K> {
+    async fn dry_run(
+        &self,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Result<Outcome, BoxError> {
+        self.foresight.dry_run(redemption, redeemer).await
+    }
+}
+
+#[async_trait]
+impl<K: SessionSigner> Operate for Operations<K> {
+    async fn plan_operation(&self, draft: &OperationDraft) -> Result<OperationPlan, BoxError> {
+        Ok(self.plan(draft).await?)
+    }
+}
+
+/// An operation as ERC-7769 writes it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    sender: Address,
+    nonce: U256,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factory: Option<Address>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factory_data: Option<Bytes>,
+    call_data: Bytes,
+    call_gas_limit: U256,
+    verification_gas_limit: U256,
+    pre_verification_gas: U256,
+    max_fee_per_gas: U256,
+    max_priority_fee_per_gas: U256,
+    signature: Bytes,
+    #[serde(rename = "eip7702Auth", skip_serializing_if = "Option::is_none")]
+    upgrade: Option<Upgrade>,
+}
+
+/// An EIP-7702 authorization; of an estimate, without its signature.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Upgrade {
+    address: Address,
+    chain_id: U256,
+    nonce: U256,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r: Option<B256>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<B256>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    y_parity: Option<U256>,
+}
+
+impl Wire {
+    fn of(signed: &SignedOperation) -> Self {
+        let mut wire = Self::draft(&signed.draft, &signed.plan, signed.signature.clone());
+        if let (Some(upgrade), Some(signed)) = (&mut wire.upgrade, &signed.upgrade) {
+            upgrade.r = Some(signed.r().into());
+            upgrade.s = Some(signed.s().into());
+            upgrade.y_parity = Some(U256::from(signed.y_parity()));
+        }
+        wire
+    }
+
+    fn draft(draft: &OperationDraft, plan: &OperationPlan, signature: Bytes) -> Self {
+        let (factory, factory_data) = match &draft.account {
+            SessionAccount::Hybrid { creation, .. } if plan.create => {
+                (Some(SIMPLE_FACTORY), Some(creation.clone()))
+            }
+            _ => (None, None),
+        };
+        Self {
+            sender: draft.account.address(),
+            nonce: plan.nonce,
+            factory,
+            factory_data,
+            call_data: draft.call.clone(),
+            call_gas_limit: U256::from(plan.call_gas),
+            verification_gas_limit: U256::from(plan.verification_gas),
+            pre_verification_gas: plan.pre_verification_gas,
+            max_fee_per_gas: U256::from(plan.offer.max_fee_per_gas),
+            max_priority_fee_per_gas: U256::from(plan.offer.max_priority_fee_per_gas),
+            signature,
+            upgrade: plan.upgrade_at.map(|nonce| Upgrade {
+                address: STATELESS_7702_IMPL,
+                chain_id: U256::from(plan.chain_id),
+                nonce: U256::from(nonce),
+                r: None,
+                s: None,
+                y_parity: None,
+            }),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Gas {
+    call_gas_limit: U256,
+    verification_gas_limit: U256,
+    pre_verification_gas: U256,
+}
+
+#[derive(Debug, Deserialize)]
+struct Prices {
+    standard: Price,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Price {
+    max_fee_per_gas: U256,
+    max_priority_fee_per_gas: U256,
+}

@@ -1,0 +1,290 @@
+use crate::{
+    BlockRef, BoxError, ClearingPolicy, CustodyError, Denial, DryRun, Offer, Outcome, Redemption,
+    transaction::sign_digest,
+};
+use alloy_eips::eip7702::{Authorization, SignedAuthorization};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_signer_local::PrivateKeySigner;
+use alloy_sol_types::{Eip712Domain, SolCall, SolStruct, SolValue};
+use async_trait::async_trait;
+use bardo_bindings::framework::{
+    DeleGator, ENTRY_POINT, MODE_SINGLE, PackedUserOperation, SIMPLE_FACTORY, STATELESS_7702_IMPL,
+};
+use std::borrow::Cow;
+
+/// What the framework's accounts have their owners sign: the operation, and the entry point that it is for.
+mod signed {
+    alloy_sol_types::sol! {
+        struct PackedUserOperation {
+            address sender;
+            uint256 nonce;
+            bytes initCode;
+            bytes callData;
+            bytes32 accountGasLimits;
+            uint256 preVerificationGas;
+            bytes32 gasFees;
+            bytes paymasterAndData;
+            address entryPoint;
+        }
+    }
+}
+
+/// The smart account that a session key acts through where it sends UserOperations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionAccount {
+    /// The key's own address, upgraded by EIP-7702.
+    Key(Address),
+    /// A Hybrid account that the key owns.
+    Hybrid {
+        /// Its address.
+        address: Address,
+        /// The factory's calldata that creates it.
+        creation: Bytes,
+    },
+}
+
+impl SessionAccount {
+    /// Whom the delegation names as delegate.
+    #[must_use]
+    pub const fn address(&self) -> Address {
+        match self {
+            Self::Key(address) | Self::Hybrid { address, .. } => *address,
+        }
+    }
+
+    const fn domain_name(&self) -> &'static str {
+        match self {
+            Self::Key(_) => "EIP7702StatelessDeleGator",
+            Self::Hybrid { .. } => "HybridDeleGator",
+        }
+    }
+}
+
+/// An operation before its gas and price are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationDraft {
+    /// Who executes.
+    pub account: SessionAccount,
+    /// What the account is called with.
+    pub call: Bytes,
+}
+
+/// Place, gas and price of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationPlan {
+    /// Chain the operation is for.
+    pub chain_id: u64,
+    /// The account's next nonce at the entry point.
+    pub nonce: U256,
+    /// Where the account is not on chain yet and is the key's own: the key's transaction count.
+    pub upgrade_at: Option<u64>,
+    /// Whether the account must be created.
+    pub create: bool,
+    /// Gas of the call itself.
+    pub call_gas: u128,
+    /// Gas of creating the account and checking its signature.
+    pub verification_gas: u128,
+    /// Gas that the bundler asks for beside them.
+    pub pre_verification_gas: U256,
+    /// What is bid for it.
+    pub offer: Offer,
+    /// What it can be paid from: the account's coins and its deposit.
+    pub balance: U256,
+}
+
+/// A redemption by UserOperation that passed the dry run, with everything it needs (INV-1).
+///
+/// Only [`clear_operation`] makes one.
+#[derive(Debug)]
+pub struct ClearedOperation {
+    draft: OperationDraft,
+    plan: OperationPlan,
+    block: BlockRef,
+    expires_at: u64,
+}
+
+impl ClearedOperation {
+    /// State the dry run saw.
+    #[must_use]
+    pub const fn block(&self) -> BlockRef {
+        self.block
+    }
+
+    /// Last second in which it may be signed.
+    #[must_use]
+    pub const fn expires_at(&self) -> u64 {
+        self.expires_at
+    }
+}
+
+/// A refusal is an outcome, not an error: callers must look at both.
+#[derive(Debug)]
+#[must_use]
+#[expect(clippy::large_enum_variant, reason = "made once for an intent and taken apart at once")]
+pub enum OperationClearance {
+    /// May be signed, once.
+    Granted(ClearedOperation),
+    /// Nothing was signed.
+    Refused(Denial),
+}
+
+/// A UserOperation that any bundler takes as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedOperation {
+    /// Its identity at the entry point.
+    pub hash: B256,
+    /// Which of the account's operations it is.
+    pub plan: OperationPlan,
+    /// What it does, and for whom.
+    pub draft: OperationDraft,
+    /// By the key.
+    pub signature: Bytes,
+    /// The upgrade of the key's own address, where it is the first.
+    pub upgrade: Option<SignedAuthorization>,
+}
+
+/// Port: what a bundler asks for.
+#[async_trait]
+pub trait Operate: Send + Sync {
+    /// Place, gas and price.
+    async fn plan_operation(&self, draft: &OperationDraft) -> Result<OperationPlan, BoxError>;
+}
+
+/// Judges a redemption that a session account makes: dry run, fee ceiling, gas money. Signs nothing.
+///
+/// What a bundler says about gas is believed as far as the ceiling goes.
+pub async fn clear_operation<C: DryRun + Operate + ?Sized>(
+    chain: &C,
+    redemption: &Redemption,
+    account: SessionAccount,
+    policy: &ClearingPolicy,
+) -> Result<OperationClearance, CustodyError> {
+    let delegation = redemption.context().leaf().hash();
+    let sender = account.address();
+    let outcome = chain
+        .dry_run(redemption, sender)
+        .await
+        .map_err(|source| CustodyError::DryRun { delegation, source })?;
+    let preview = match outcome {
+        Outcome::Allowed(preview) => preview,
+        Outcome::Refused(denial) => return Ok(OperationClearance::Refused(denial)),
+    };
+    let inner = (redemption.manager(), U256::ZERO, redemption.calldata()).abi_encode_packed();
+    let call = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: inner.into() };
+    let draft = OperationDraft { account, call: call.abi_encode().into() };
+    let plan = chain
+        .plan_operation(&draft)
+        .await
+        .map_err(|source| CustodyError::Plan { sender, source })?;
+    let gas = U256::from(plan.call_gas)
+        .saturating_add(U256::from(plan.verification_gas))
+        .saturating_add(plan.pre_verification_gas);
+    let worst = gas.saturating_mul(U256::from(plan.offer.max_fee_per_gas));
+    if let Some(denial) = policy.against(worst, plan.balance, sender) {
+        return Ok(OperationClearance::Refused(denial));
+    }
+    let expires_at = preview.block.timestamp.saturating_add(policy.lifetime);
+    Ok(OperationClearance::Granted(ClearedOperation {
+        draft,
+        plan,
+        block: preview.block,
+        expires_at,
+    }))
+}
+
+impl SignedOperation {
+    /// As the entry point has it.
+    #[must_use]
+    pub fn packed(&self) -> PackedUserOperation {
+        let mut packed = pack(&self.draft, &self.plan);
+        packed.signature = self.signature.clone();
+        packed
+    }
+}
+
+/// The one place where operations are signed.
+pub(crate) fn sign(
+    key: &PrivateKeySigner,
+    cleared: ClearedOperation,
+) -> Result<SignedOperation, CustodyError> {
+    let signer = key.address();
+    let ClearedOperation { draft, plan, .. } = cleared;
+    if let SessionAccount::Key(redeemer) = draft.account
+        && redeemer != signer
+    {
+        return Err(CustodyError::WrongKey { redeemer, signer });
+    }
+    let failed = |source: alloy_signer::Error| CustodyError::Sign { signer, source: source.into() };
+    let packed = pack(&draft, &plan);
+    let domain = Eip712Domain {
+        name: Some(Cow::Borrowed(draft.account.domain_name())),
+        version: Some(Cow::Borrowed("1")),
+        chain_id: Some(U256::from(plan.chain_id)),
+        verifying_contract: Some(draft.account.address()),
+        salt: None,
+    };
+    let digest = signed::PackedUserOperation {
+        sender: packed.sender,
+        nonce: packed.nonce,
+        initCode: packed.initCode.clone(),
+        callData: packed.callData.clone(),
+        accountGasLimits: packed.accountGasLimits,
+        preVerificationGas: packed.preVerificationGas,
+        gasFees: packed.gasFees,
+        paymasterAndData: packed.paymasterAndData.clone(),
+        entryPoint: ENTRY_POINT,
+    }
+    .eip712_signing_hash(&domain);
+    let signature = sign_digest(key, &digest).map_err(failed)?;
+    let upgrade = match plan.upgrade_at {
+        None => None,
+        Some(nonce) => {
+            let authorization = Authorization {
+                chain_id: U256::from(plan.chain_id),
+                address: STATELESS_7702_IMPL,
+                nonce,
+            };
+            let signed = sign_digest(key, &authorization.signature_hash()).map_err(failed)?;
+            Some(authorization.into_signed(signed))
+        }
+    };
+    let hash = hash(&packed, plan.chain_id);
+    let signature = Bytes::from(signature.as_bytes().to_vec());
+    Ok(SignedOperation { hash, plan, draft, signature, upgrade })
+}
+
+fn pack(draft: &OperationDraft, plan: &OperationPlan) -> PackedUserOperation {
+    let two = |high: u128, low: u128| B256::from((U256::from(high) << 128) | U256::from(low));
+    let init = match &draft.account {
+        SessionAccount::Hybrid { creation, .. } if plan.create => {
+            [SIMPLE_FACTORY.as_slice(), creation].concat()
+        }
+        _ => Vec::new(),
+    };
+    PackedUserOperation {
+        sender: draft.account.address(),
+        nonce: plan.nonce,
+        initCode: init.into(),
+        callData: draft.call.clone(),
+        accountGasLimits: two(plan.verification_gas, plan.call_gas),
+        preVerificationGas: plan.pre_verification_gas,
+        gasFees: two(plan.offer.max_priority_fee_per_gas, plan.offer.max_fee_per_gas),
+        paymasterAndData: Bytes::new(),
+        signature: Bytes::new(),
+    }
+}
+
+/// What the entry point calls it by.
+fn hash(packed: &PackedUserOperation, chain_id: u64) -> B256 {
+    let fields = (
+        packed.sender,
+        packed.nonce,
+        keccak256(&packed.initCode),
+        keccak256(&packed.callData),
+        packed.accountGasLimits,
+        packed.preVerificationGas,
+        packed.gasFees,
+        keccak256(&packed.paymasterAndData),
+    );
+    keccak256((keccak256(fields.abi_encode()), ENTRY_POINT, U256::from(chain_id)).abi_encode())
+}

@@ -1,0 +1,236 @@
+//! Redemption through a real bundler by accounts whose key has no coins (SPEC X1, D20).
+
+use alloy::{
+    primitives::{B256, U256},
+    sol_types::SolCall as _,
+};
+use anyhow::{Context as _, Result, bail, ensure};
+use bardo_bindings::framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint};
+use bardo_testkit::{Fault, Owner, Proxy, Stage, dollars, swap, swap_grant, unsigned};
+use golem_chain::{
+    AccountKind, ChainFault, Foresight, Landing, LaneFault, LanePolicy, Operations, hybrid_account,
+    local::Bundler, revocation,
+};
+use golem_custody::{
+    ClearingPolicy, DenialCode, Execution, Redemption, SessionAccount, SessionKey,
+    SessionSigner as _,
+};
+use golem_delegation::{PermissionContext, terms::MortalityTimeWindow};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+use url::Url;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A tenth of an ether.
+const DEPOSIT: U256 = U256::from_limbs([100_000_000_000_000_000, 0, 0, 0]);
+
+fn policy() -> LanePolicy {
+    LanePolicy {
+        clearing: ClearingPolicy::default(),
+        confirmations: 1,
+        patience: Duration::from_secs(2),
+        poll: Duration::from_millis(50),
+        give_up: PATIENCE,
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Key,
+    Hybrid,
+}
+
+/// A session account that holds a grant, and no coins.
+struct Poor {
+    operations: Operations<SessionKey>,
+    owner: Owner,
+    context: PermissionContext,
+}
+
+impl Poor {
+    async fn new(stage: &Stage, kind: Kind, bundler: &Url, policy: LanePolicy) -> Result<Self> {
+        let owner = stage.owner(AccountKind::Stateless7702).await?;
+        let key = SessionKey::born();
+        let account = match kind {
+            Kind::Key => SessionAccount::Key(key.address()),
+            Kind::Hybrid => {
+                let vault = hybrid_account(key.address(), B256::ZERO, &stage.book().proxy_code);
+                let creation = vault.creation().context("no creation")?.clone();
+                SessionAccount::Hybrid { address: vault.address, creation }
+            }
+        };
+        let now = stage.now().await?;
+        let window = MortalityTimeWindow::new(now, now + 604_800)?;
+        let terms = swap_grant(stage, account.address(), owner.account.address, 5, window);
+        let grant = owner.signer.grant(&stage.domain(), unsigned(owner.account.address, &terms))?;
+        let context = PermissionContext::new(vec![grant])?;
+        let foresight = Arc::new(Foresight::new(stage.node().clone()));
+        let operations =
+            Operations::through(bundler, foresight, account, key, policy, move || now).await?;
+        Ok(Self { operations, owner, context })
+    }
+
+    /// The owner pays for the first operations, in a transaction of his own.
+    async fn endow(&self, stage: &Stage) -> Result<()> {
+        let give = EntryPoint::depositToCall { account: self.operations.address() };
+        let give =
+            Execution { target: ENTRY_POINT, value: DEPOSIT, data: give.abi_encode().into() };
+        self.owner.account.act(stage.node(), &self.owner.signer, &[give]).await?;
+        Ok(())
+    }
+
+    fn sale(&self, stage: &Stage, usd: u64) -> Redemption {
+        let call = swap(stage, self.owner.account.address, dollars(usd));
+        Redemption::single(DELEGATION_MANAGER, self.context.clone(), &call)
+    }
+
+    async fn sold(&self, stage: &Stage) -> Result<U256> {
+        let left = stage.balance_of(stage.book().usdc, self.owner.account.address).await?;
+        Ok(dollars(10_000) - left)
+    }
+}
+
+fn done(landing: &Landing) -> Result<()> {
+    ensure!(matches!(landing, Landing::Done(receipt) if receipt.success), "{landing:?}");
+    Ok(())
+}
+
+async fn staged() -> Result<(Stage, Bundler)> {
+    let stage = Stage::open().await?;
+    let bundler = stage.bundler()?;
+    Ok((stage, bundler))
+}
+
+/// The first operation also puts the account on the chain.
+#[tokio::test]
+async fn a_key_without_a_wei_redeems_by_operation() -> Result<()> {
+    for kind in [Kind::Key, Kind::Hybrid] {
+        let (stage, bundler) = staged().await?;
+        let poor = Poor::new(&stage, kind, bundler.url(), policy()).await?;
+        let account = poor.operations.address();
+        ensure!(stage.node().code(account).await?.is_empty(), "{kind:?}");
+        poor.endow(&stage).await?;
+
+        done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)
+            .context(format!("{kind:?}"))?;
+        ensure!(!stage.node().code(account).await?.is_empty(), "{kind:?} stands");
+        // Two at once: one after the other.
+        let (one, other) = (poor.sale(&stage, 20), poor.sale(&stage, 30));
+        let (one, other) =
+            tokio::join!(poor.operations.redeem(&one), poor.operations.redeem(&other));
+        done(&one?)?;
+        done(&other?)?;
+
+        assert_eq!(poor.sold(&stage).await?, dollars(60), "{kind:?}");
+        assert_eq!(stage.node().balance(account).await?, U256::ZERO, "{kind:?} has no coins");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_could_cost_too_much_or_cannot_be_paid_is_not_signed() -> Result<()> {
+    let (stage, bundler) = staged().await?;
+    let poor = Poor::new(&stage, Kind::Key, bundler.url(), policy()).await?;
+    let refused = poor.operations.redeem(&poor.sale(&stage, 10)).await;
+    // An estimate is not made for nothing: the bundler may refuse before we do. Either way nothing is signed.
+    match refused {
+        Ok(Landing::Refused(denial)) => assert_eq!(denial.code, DenialCode::NoGas),
+        Err(LaneFault::Custody(_)) => {}
+        other => bail!("{other:?}"),
+    }
+    let mut narrow = policy();
+    narrow.clearing.fee_ceiling = U256::from(1);
+    let poor = Poor::new(&stage, Kind::Key, bundler.url(), narrow).await?;
+    poor.endow(&stage).await?;
+    let Landing::Refused(denial) = poor.operations.redeem(&poor.sale(&stage, 10)).await? else {
+        bail!("not refused");
+    };
+    assert_eq!(denial.code, DenialCode::FeeCeiling);
+    // And what the grant does not allow is refused as ever, before any bundler hears of it.
+    let poor = Poor::new(&stage, Kind::Key, bundler.url(), policy()).await?;
+    let stray = swap(&stage, poor.operations.address(), dollars(1));
+    let stray = Redemption::single(DELEGATION_MANAGER, poor.context.clone(), &stray);
+    let Landing::Refused(denial) = poor.operations.redeem(&stray).await? else {
+        bail!("not refused");
+    };
+    assert_eq!(denial.code, DenialCode::Calldata);
+    Ok(())
+}
+
+/// A bundler that loses an operation, or the word about it: it is done, and once.
+#[tokio::test]
+async fn an_operation_that_a_bundler_lost_is_handed_to_it_again() -> Result<()> {
+    for fault in [Fault::DropBefore, Fault::DropAfter, Fault::Half, Fault::TooMany] {
+        let (stage, bundler) = staged().await?;
+        let proxy = Proxy::before(bundler.url(), Duration::ZERO).await?;
+        let mut url = proxy.url().clone();
+        url.set_path(bundler.url().path());
+        let poor = Poor::new(&stage, Kind::Key, &url, policy()).await?;
+        poor.endow(&stage).await?;
+        proxy.fail("eth_sendUserOperation", 1, fault.clone());
+
+        let landing = poor.operations.redeem(&poor.sale(&stage, 10)).await;
+
+        let landing = landing.with_context(|| format!("{fault:?}"))?;
+        done(&landing).with_context(|| format!("{fault:?}"))?;
+        assert_eq!(proxy.failed(), 1, "{fault:?}");
+        assert_eq!(poor.sold(&stage).await?, dollars(10), "{fault:?}");
+        let next =
+            EntryPoint::getNonceCall { sender: poor.operations.address(), key: Default::default() };
+        assert_eq!(stage.node().read(ENTRY_POINT, next).await?, U256::from(1), "{fault:?}");
+    }
+    Ok(())
+}
+
+/// Judged while the grant lives, carried after it ended: mined, without effect, and the cause is known.
+#[tokio::test]
+async fn an_operation_behind_its_revocation_fails_and_says_why() -> Result<()> {
+    let (stage, bundler) = staged().await?;
+    let proxy = Proxy::before(bundler.url(), Duration::ZERO).await?;
+    let mut url = proxy.url().clone();
+    url.set_path(bundler.url().path());
+    let poor = Poor::new(&stage, Kind::Hybrid, &url, policy()).await?;
+    poor.endow(&stage).await?;
+    done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+    proxy.fail("eth_sendUserOperation", 1, Fault::DropBefore);
+    let sale = poor.sale(&stage, 20);
+
+    let (landing, revoked) = tokio::join!(poor.operations.redeem(&sale), async {
+        while proxy.failed() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let from = poor.owner.account.address;
+        let data = revocation(poor.context.leaf());
+        stage.send_as(from, DELEGATION_MANAGER, U256::ZERO, data).await
+    });
+
+    ensure!(revoked?.status());
+    let Landing::Failed { cause, .. } = landing? else { bail!("not failed") };
+    assert_eq!(cause.code, DenialCode::DelegationDisabled, "{cause:?}");
+    assert_eq!(poor.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_bundler_of_another_chain_or_entry_point_is_not_used() -> Result<()> {
+    let (stage, bundler) = staged().await?;
+    let proxy = Proxy::before(bundler.url(), Duration::ZERO).await?;
+    let mut url = proxy.url().clone();
+    url.set_path(bundler.url().path());
+    proxy.fail("eth_chainId", 1, Fault::lie(|id| *id = json!("0x1")));
+    let other = Poor::new(&stage, Kind::Key, &url, policy()).await.map(|_| ());
+    let other = other.err().context("taken")?.downcast::<ChainFault>()?;
+    ensure!(matches!(other, ChainFault::OtherChain { found: 1, .. }), "{other:?}");
+    proxy.fail("eth_supportedEntryPoints", 1, Fault::lie(|all| *all = json!([])));
+    let other = Poor::new(&stage, Kind::Key, &url, policy()).await.map(|_| ());
+    let other = other.err().context("taken")?.downcast::<ChainFault>()?;
+    ensure!(matches!(other, ChainFault::EntryPoint { .. }), "{other:?}");
+    // One that names another operation than it was given carries something that nobody signed.
+    let poor = Poor::new(&stage, Kind::Key, &url, policy()).await?;
+    poor.endow(&stage).await?;
+    proxy.fail("eth_sendUserOperation", 1, Fault::lie(|hash| *hash = json!(B256::repeat_byte(1))));
+    done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+    assert_eq!(poor.sold(&stage).await?, dollars(10), "what took effect is what was signed");
+    Ok(())
+}
