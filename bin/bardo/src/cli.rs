@@ -3,11 +3,12 @@ use alloy::primitives::{Address, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use golem_chain::{ChainFault, Node, OWNER_FEE_CEILING};
 use golem_delegation::{
     DelegationHash, PasskeyOwner, State,
     permission::{Asset, Token},
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 use url::Url;
 
 /// The last second of the year 9999: beyond it no date can be written.
@@ -396,11 +397,48 @@ pub(crate) struct AttenuatesArgs {
     pub(crate) child: PathBuf,
 }
 
+/// Which chain, by a node of it.
 #[derive(Debug, Args)]
-pub(crate) struct CallArgs {
+pub(crate) struct NodeArgs {
     /// The chain's JSON-RPC endpoint
     #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub(crate) rpc: Url,
+}
+
+impl NodeArgs {
+    pub(crate) async fn connect(&self) -> Result<Node, ChainFault> {
+        Node::connect(&self.rpc).await
+    }
+}
+
+/// Which chain, and what a transaction of a person's key may take there.
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// Most each transaction may cost, in wei [default: 0.05 ether]
+    #[arg(long, value_name = "WEI")]
+    fee_ceiling: Option<U256>,
+    /// Seconds to wait for a transaction to be mined
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    timeout: u64,
+}
+
+impl SendArgs {
+    pub(crate) async fn connect(&self) -> Result<Node, ChainFault> {
+        Ok(self.node.connect().await?.with_patience(Duration::from_secs(self.timeout)))
+    }
+
+    /// The fee ceiling in wei.
+    pub(crate) fn ceiling(&self) -> U256 {
+        self.fee_ceiling.unwrap_or(OWNER_FEE_CEILING)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
     /// Signed delegations as JSON, leaf first, or a permission context in hex; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) context: PathBuf,
@@ -443,9 +481,8 @@ pub(crate) struct RedeemArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
-    /// The chain's JSON-RPC endpoint
-    #[arg(long, value_name = "URL", value_parser = endpoint)]
-    pub(crate) rpc: Url,
+    #[command(flatten)]
+    pub(crate) send: SendArgs,
     /// Signed delegations as JSON, leaf first, or a permission context in hex: its root ends
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
@@ -455,31 +492,18 @@ pub(crate) struct RevokeArgs {
     /// The owner's key
     #[command(flatten)]
     pub(crate) key: KeyArgs,
-    /// Most the transaction may cost, in wei [default: 0.05 ether]
-    #[arg(long, value_name = "WEI")]
-    pub(crate) fee_ceiling: Option<U256>,
-    /// Seconds to wait for the transaction to be mined
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub(crate) timeout: u64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DeployArgs {
-    /// The chain's JSON-RPC endpoint
-    #[arg(long, value_name = "URL", value_parser = endpoint)]
-    pub(crate) rpc: Url,
+    #[command(flatten)]
+    pub(crate) send: SendArgs,
     /// Only compare what is there; send nothing
     #[arg(long, conflicts_with_all = ["key_file", "keystore"])]
     pub(crate) check: bool,
     /// The deployer's key
     #[command(flatten)]
     pub(crate) key: KeyArgs,
-    /// Most each transaction may cost, in wei [default: 0.05 ether]
-    #[arg(long, value_name = "WEI")]
-    pub(crate) fee_ceiling: Option<U256>,
-    /// Seconds to wait for a transaction to be mined
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub(crate) timeout: u64,
 }
 
 /// An endpoint that JSON-RPC over HTTP can be spoken to.
