@@ -43,9 +43,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Caveat(CaveatCommand),
 
-    /// List the chains Bardo knows by name
-    #[command(after_help = "Example:\n  bardo chains --json")]
-    Chains,
+    /// List the chains Bardo knows by name, or check one
+    #[command(after_help = "Examples:
+  bardo chains --json
+  bardo chains check --rpc URL --chain base
+
+Known is not supported: what a chain has is only seen where its RPC is asked.")]
+    Chains(ChainsArgs),
 
     /// Print a completion script for your shell
     #[command(after_help = "Example:\n  bardo completions bash > /etc/bash_completion.d/bardo")]
@@ -81,6 +85,33 @@ Running it again is harmless: what is there is verified, not deployed again.")]
     /// Run a local chain and a bundler until interrupted
     #[command(after_help = "Example:\n  bardo up --json\n\nNeeds the local chain: make devchain")]
     Up,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChainsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ChainsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChainsCommand {
+    /// Ask a chain's RPC whether everything Bardo relies on is there
+    #[command(after_help = "Examples:
+  bardo chains check --rpc https://… --chain base
+  bardo chains check --rpc http://127.0.0.1:8545 --json
+
+Bardo's own contracts are compared byte by byte; of the others only that there is code. Exit status 1 where something
+is missing or is something else, or where the RPC is of another chain; then the last lines say what to do. Nothing is sent.")]
+    Check(ChainsCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChainsCheckArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// The chain it should be: by name, by the name of its file under chains/, or by id
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chain: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

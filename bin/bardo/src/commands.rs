@@ -3,6 +3,7 @@
 mod attenuates;
 mod blast_radius;
 mod caveat;
+pub(crate) mod chains;
 mod deploy;
 mod explain;
 pub(crate) mod permission;
@@ -37,23 +38,6 @@ use clap_complete::{Shell, generate};
 use golem_custody::{Password, SessionKey, SessionSigner};
 use serde_json::json;
 use std::path::Path;
-
-/// `bardo chains`
-pub(crate) fn chains() -> Result<Answer, Failure> {
-    let chains = bardo_bindings::chains()?;
-    let text: String = chains
-        .iter()
-        .map(|chain| {
-            let kind = if chain.testnet { "testnet" } else { "mainnet" };
-            format!("{:>9}  {:<14} {kind}\n", chain.chain_id, chain.name)
-        })
-        .collect();
-    let rows: Vec<_> = chains
-        .iter()
-        .map(|c| json!({ "name": c.name, "chainId": c.chain_id, "testnet": c.testnet }))
-        .collect();
-    Ok(Answer::yes(json!(rows), text))
-}
 
 /// `bardo completions`
 pub(crate) fn completions(shell: Shell) -> Result<Answer, Failure> {

@@ -12,7 +12,10 @@ mod prose;
 
 use answer::{Answer, Failure};
 use clap::Parser;
-use cli::{CaveatCommand, Cli, Command, DelegationCommand, PermissionCommand, SessionCommand};
+use cli::{
+    CaveatCommand, ChainsArgs, ChainsCommand, Cli, Command, DelegationCommand, PermissionCommand,
+    SessionCommand,
+};
 use std::process::ExitCode;
 
 #[tokio::main]
@@ -29,7 +32,10 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
     match command {
         Command::Caveat(CaveatCommand::Encode(args)) => commands::caveat_encode(&args),
         Command::Caveat(CaveatCommand::Decode(args)) => commands::caveat_decode(&args),
-        Command::Chains => commands::chains(),
+        Command::Chains(ChainsArgs { command: None }) => commands::chains::list(),
+        Command::Chains(ChainsArgs { command: Some(ChainsCommand::Check(args)) }) => {
+            commands::chains::check(&args).await
+        }
         Command::Completions { shell } => commands::completions(shell),
         Command::Delegation(DelegationCommand::Hash { file }) => commands::hash(&file),
         Command::Delegation(DelegationCommand::BlastRadius(args)) => commands::blast_radius(&args),

@@ -8,6 +8,7 @@ pub mod local;
 mod node;
 mod outbox;
 mod refusal;
+mod survey;
 mod swap_grant;
 
 pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
@@ -17,4 +18,5 @@ pub use foresight::Foresight;
 pub use node::{ChainFault, Node};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use refusal::{explain_revert, printable};
+pub use survey::{Part, Place, Standing, places};
 pub use swap_grant::SwapGrant;

@@ -4,6 +4,7 @@
 
 mod blast_radius;
 mod caveat;
+mod chains;
 mod command;
 mod delegation;
 mod demo;
