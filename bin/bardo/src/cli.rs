@@ -1,3 +1,7 @@
+mod registry;
+
+pub(crate) use registry::{RegistryCommand, StatusArgs};
+
 use crate::input;
 use alloy::primitives::{Address, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
@@ -77,6 +81,10 @@ Running it again is harmless: what is there is verified, not deployed again.")]
     /// Read what a wallet is asked for, and what it granted (ERC-7715)
     #[command(subcommand)]
     Permission(PermissionCommand),
+
+    /// Write to the registry of Golems, and read it
+    #[command(subcommand)]
+    Registry(RegistryCommand),
 
     /// Make session keys
     #[command(subcommand)]

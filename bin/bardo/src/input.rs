@@ -4,7 +4,7 @@ use crate::{
 };
 use alloy::{
     hex,
-    primitives::{Address, Bytes},
+    primitives::{Address, B256, Bytes},
 };
 use anyhow::{Context, anyhow, bail, ensure};
 use golem_custody::{OwnerSigner, Password, SessionKey};
@@ -65,6 +65,13 @@ pub(crate) fn address(text: &str) -> anyhow::Result<Address> {
     let bytes = bytes(text)?;
     ensure!(bytes.len() == 20, "an address has 20 bytes, this has {}", bytes.len());
     Ok(Address::from_slice(&bytes))
+}
+
+/// 32 bytes in hex with `0x`.
+pub(crate) fn word(text: &str) -> anyhow::Result<B256> {
+    let bytes = bytes(text)?;
+    ensure!(bytes.len() == 32, "32 bytes are needed, this has {}", bytes.len());
+    Ok(B256::from_slice(&bytes))
 }
 
 /// Delegations as an object, a list, or an object a line.

@@ -53,6 +53,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
             commands::permission::explain(&args)
         }
         Command::Permission(PermissionCommand::Health(args)) => commands::permission::health(&args),
+        Command::Registry(command) => commands::registry(&command).await,
         Command::Session(SessionCommand::New(secret)) => commands::session_new(&secret),
         Command::Up => commands::up(json).await,
     }

@@ -8,6 +8,8 @@ pub mod local;
 mod node;
 mod outbox;
 mod refusal;
+mod registry;
+mod snapshot;
 mod survey;
 mod swap_grant;
 
@@ -18,5 +20,6 @@ pub use foresight::Foresight;
 pub use node::{ChainFault, Node};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use refusal::{explain_revert, printable};
+pub use registry::{Entry, GolemState, Mood, Registry, Writing, Written};
 pub use survey::{Part, Place, Standing, places};
 pub use swap_grant::SwapGrant;

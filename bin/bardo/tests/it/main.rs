@@ -12,5 +12,6 @@ mod deploy;
 mod habits;
 mod inspect;
 mod permission;
+mod registry;
 mod revocation;
 mod up;
