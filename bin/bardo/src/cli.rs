@@ -1,5 +1,9 @@
+mod identity;
 mod registry;
 
+pub(crate) use identity::{
+    IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
+};
 pub(crate) use registry::{RegistryCommand, StatusArgs};
 
 use crate::input;
@@ -77,6 +81,10 @@ Known is not supported: what a chain has is only seen where its RPC is asked.")]
 
 Running it again is harmless: what is there is verified, not deployed again.")]
     Deploy(DeployArgs),
+
+    /// Register identities of agents (ERC-8004), and read them
+    #[command(subcommand)]
+    Identity(IdentityCommand),
 
     /// Read what a wallet is asked for, and what it granted (ERC-7715)
     #[command(subcommand)]

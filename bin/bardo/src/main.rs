@@ -49,6 +49,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Revoke(args)) => commands::revoke(&args).await,
         Command::Demo => demo::run(json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
+        Command::Identity(command) => commands::identity(&command).await,
         Command::Permission(PermissionCommand::Explain(args)) => {
             commands::permission::explain(&args)
         }

@@ -4,6 +4,7 @@ mod account;
 mod deploy;
 mod enforcers;
 mod foresight;
+mod identity;
 pub mod local;
 mod node;
 mod outbox;
@@ -17,6 +18,7 @@ pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use enforcers::{bundle_enforcers, environment};
 pub use foresight::Foresight;
+pub use identity::{Identities, Identity, Kinship, NewIdentity};
 pub use node::{ChainFault, Node};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use refusal::{explain_revert, printable};

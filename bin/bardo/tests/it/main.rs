@@ -10,6 +10,7 @@ mod delegation;
 mod demo;
 mod deploy;
 mod habits;
+mod identity;
 mod inspect;
 mod permission;
 mod registry;
