@@ -1,10 +1,14 @@
 mod identity;
 mod registry;
+mod vault;
 
 pub(crate) use identity::{
     IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
 };
 pub(crate) use registry::{RegistryCommand, StatusArgs};
+pub(crate) use vault::{
+    DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs,
+};
 
 use crate::input;
 use alloy::primitives::{Address, Bytes, U256};
@@ -101,6 +105,10 @@ Running it again is harmless: what is there is verified, not deployed again.")]
     /// Run a local chain and a bundler until interrupted
     #[command(after_help = "Example:\n  bardo up --json\n\nNeeds the local chain: make devchain")]
     Up,
+
+    /// Create the account where your money is, look at it, and get everything out
+    #[command(subcommand)]
+    Vault(VaultCommand),
 }
 
 #[derive(Debug, Args)]

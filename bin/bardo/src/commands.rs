@@ -15,6 +15,7 @@ mod sign;
 mod simulate;
 mod tree;
 mod up;
+mod vault;
 mod verify;
 
 pub(crate) use attenuates::attenuates;
@@ -30,6 +31,7 @@ pub(crate) use sign::sign;
 pub(crate) use simulate::simulate;
 pub(crate) use tree::tree;
 pub(crate) use up::up;
+pub(crate) use vault::vault;
 pub(crate) use verify::verify;
 
 use crate::{

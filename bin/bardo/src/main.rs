@@ -57,5 +57,6 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Registry(command) => commands::registry(&command).await,
         Command::Session(SessionCommand::New(secret)) => commands::session_new(&secret),
         Command::Up => commands::up(json).await,
+        Command::Vault(command) => commands::vault(&command).await,
     }
 }

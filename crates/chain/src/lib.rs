@@ -13,6 +13,7 @@ mod registry;
 mod snapshot;
 mod survey;
 mod swap_grant;
+mod vault;
 
 pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
@@ -25,3 +26,4 @@ pub use refusal::{explain_revert, printable};
 pub use registry::{Entry, GolemState, Mood, Registry, Writing, Written};
 pub use survey::{Part, Place, Standing, places};
 pub use swap_grant::SwapGrant;
+pub use vault::{AccountCode, Holdings, Moved, Withdrawal, Withdrawn, account_code};

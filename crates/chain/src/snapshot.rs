@@ -2,7 +2,7 @@ use crate::{ChainFault, Node, node::rpc};
 use alloy::{
     eips::BlockId,
     network::TransactionBuilder,
-    primitives::{Address, Bytes},
+    primitives::{Address, Bytes, U256},
     providers::Provider,
     rpc::types::TransactionRequest,
     sol_types::SolCall,
@@ -25,6 +25,12 @@ impl<'a> Snapshot<'a> {
     /// Whose state it is.
     pub(crate) const fn block(&self) -> BlockRef {
         self.block
+    }
+
+    /// Native balance, in wei.
+    pub(crate) async fn balance(&self, address: Address) -> Result<U256, ChainFault> {
+        let pinned = self.node.provider().get_balance(address);
+        pinned.block_id(BlockId::hash_canonical(self.block.hash)).await.map_err(rpc("a balance"))
     }
 
     /// Calls a view function.

@@ -36,6 +36,9 @@ const COMMANDS: &[&[&str]] = &[
     &["registry", "vitality"],
     &["session", "new"],
     &["up"],
+    &["vault", "create"],
+    &["vault", "status"],
+    &["vault", "withdraw"],
 ];
 
 #[test]

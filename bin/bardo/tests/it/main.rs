@@ -16,3 +16,4 @@ mod permission;
 mod registry;
 mod revocation;
 mod up;
+mod vault;
