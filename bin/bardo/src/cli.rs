@@ -1,13 +1,26 @@
+mod identity;
+mod registry;
+mod vault;
+
+pub(crate) use identity::{
+    IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
+};
+pub(crate) use registry::{RegistryCommand, StatusArgs};
+pub(crate) use vault::{
+    DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs,
+};
+
 use crate::input;
 use alloy::primitives::{Address, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use golem_chain::{ChainFault, Node, OWNER_FEE_CEILING};
 use golem_delegation::{
     DelegationHash, PasskeyOwner, State,
     permission::{Asset, Token},
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 use url::Url;
 
 /// The last second of the year 9999: beyond it no date can be written.
@@ -42,9 +55,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Caveat(CaveatCommand),
 
-    /// List the chains Bardo knows by name
-    #[command(after_help = "Example:\n  bardo chains --json")]
-    Chains,
+    /// List the chains Bardo knows by name, or check one
+    #[command(after_help = "Examples:
+  bardo chains --json
+  bardo chains check --rpc URL --chain base
+
+Known is not supported: what a chain has is only seen where its RPC is asked.")]
+    Chains(ChainsArgs),
 
     /// Print a completion script for your shell
     #[command(after_help = "Example:\n  bardo completions bash > /etc/bash_completion.d/bardo")]
@@ -69,9 +86,17 @@ pub(crate) enum Command {
 Running it again is harmless: what is there is verified, not deployed again.")]
     Deploy(DeployArgs),
 
+    /// Register identities of agents (ERC-8004), and read them
+    #[command(subcommand)]
+    Identity(IdentityCommand),
+
     /// Read what a wallet is asked for, and what it granted (ERC-7715)
     #[command(subcommand)]
     Permission(PermissionCommand),
+
+    /// Write to the registry of Golems, and read it
+    #[command(subcommand)]
+    Registry(RegistryCommand),
 
     /// Make session keys
     #[command(subcommand)]
@@ -80,6 +105,37 @@ Running it again is harmless: what is there is verified, not deployed again.")]
     /// Run a local chain and a bundler until interrupted
     #[command(after_help = "Example:\n  bardo up --json\n\nNeeds the local chain: make devchain")]
     Up,
+
+    /// Create the account where your money is, look at it, and get everything out
+    #[command(subcommand)]
+    Vault(VaultCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChainsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ChainsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChainsCommand {
+    /// Ask a chain's RPC whether everything Bardo relies on is there
+    #[command(after_help = "Examples:
+  bardo chains check --rpc https://… --chain base
+  bardo chains check --rpc http://127.0.0.1:8545 --json
+
+Bardo's own contracts are compared byte by byte; of the others only that there is code. Exit status 1 where something
+is missing or is something else, or where the RPC is of another chain; then the last lines say what to do. Nothing is sent.")]
+    Check(ChainsCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChainsCheckArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// The chain it should be: by name, by the name of its file under chains/, or by id
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chain: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -401,11 +457,48 @@ pub(crate) struct AttenuatesArgs {
     pub(crate) child: PathBuf,
 }
 
+/// Which chain, by a node of it.
 #[derive(Debug, Args)]
-pub(crate) struct CallArgs {
+pub(crate) struct NodeArgs {
     /// The chain's JSON-RPC endpoint
     #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub(crate) rpc: Url,
+}
+
+impl NodeArgs {
+    pub(crate) async fn connect(&self) -> Result<Node, ChainFault> {
+        Node::connect(&self.rpc).await
+    }
+}
+
+/// Which chain, and what a transaction of a person's key may take there.
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// Most each transaction may cost, in wei [default: 0.05 ether]
+    #[arg(long, value_name = "WEI")]
+    fee_ceiling: Option<U256>,
+    /// Seconds to wait for a transaction to be mined
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    timeout: u64,
+}
+
+impl SendArgs {
+    pub(crate) async fn connect(&self) -> Result<Node, ChainFault> {
+        Ok(self.node.connect().await?.with_patience(Duration::from_secs(self.timeout)))
+    }
+
+    /// The fee ceiling in wei.
+    pub(crate) fn ceiling(&self) -> U256 {
+        self.fee_ceiling.unwrap_or(OWNER_FEE_CEILING)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
     /// Signed delegations as JSON, leaf first, or a permission context in hex; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) context: PathBuf,
@@ -448,9 +541,8 @@ pub(crate) struct RedeemArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
-    /// The chain's JSON-RPC endpoint
-    #[arg(long, value_name = "URL", value_parser = endpoint)]
-    pub(crate) rpc: Url,
+    #[command(flatten)]
+    pub(crate) send: SendArgs,
     /// Signed delegations as JSON, leaf first, or a permission context in hex: its root ends
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
@@ -460,31 +552,18 @@ pub(crate) struct RevokeArgs {
     /// The owner's key
     #[command(flatten)]
     pub(crate) key: KeyArgs,
-    /// Most the transaction may cost, in wei [default: 0.05 ether]
-    #[arg(long, value_name = "WEI")]
-    pub(crate) fee_ceiling: Option<U256>,
-    /// Seconds to wait for the transaction to be mined
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub(crate) timeout: u64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DeployArgs {
-    /// The chain's JSON-RPC endpoint
-    #[arg(long, value_name = "URL", value_parser = endpoint)]
-    pub(crate) rpc: Url,
+    #[command(flatten)]
+    pub(crate) send: SendArgs,
     /// Only compare what is there; send nothing
     #[arg(long, conflicts_with_all = ["key_file", "keystore"])]
     pub(crate) check: bool,
     /// The deployer's key
     #[command(flatten)]
     pub(crate) key: KeyArgs,
-    /// Most each transaction may cost, in wei [default: 0.05 ether]
-    #[arg(long, value_name = "WEI")]
-    pub(crate) fee_ceiling: Option<U256>,
-    /// Seconds to wait for a transaction to be mined
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    pub(crate) timeout: u64,
 }
 
 /// An endpoint that JSON-RPC over HTTP can be spoken to.

@@ -3,15 +3,19 @@
 mod attenuates;
 mod blast_radius;
 mod caveat;
+pub(crate) mod chains;
 mod deploy;
 mod explain;
+mod identity;
 pub(crate) mod permission;
 mod redeem;
+mod registry;
 mod revoke;
 mod sign;
 mod simulate;
 mod tree;
 mod up;
+mod vault;
 mod verify;
 
 pub(crate) use attenuates::attenuates;
@@ -19,12 +23,15 @@ pub(crate) use blast_radius::blast_radius;
 pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode, kinds as caveat_kinds};
 pub(crate) use deploy::deploy;
 pub(crate) use explain::explain;
+pub(crate) use identity::identity;
 pub(crate) use redeem::redeem;
+pub(crate) use registry::registry;
 pub(crate) use revoke::revoke;
 pub(crate) use sign::sign;
 pub(crate) use simulate::simulate;
 pub(crate) use tree::tree;
 pub(crate) use up::up;
+pub(crate) use vault::vault;
 pub(crate) use verify::verify;
 
 use crate::{
@@ -37,23 +44,6 @@ use clap_complete::{Shell, generate};
 use golem_custody::{Password, SessionKey, SessionSigner};
 use serde_json::json;
 use std::path::Path;
-
-/// `bardo chains`
-pub(crate) fn chains() -> Result<Answer, Failure> {
-    let chains = bardo_bindings::chains()?;
-    let text: String = chains
-        .iter()
-        .map(|chain| {
-            let kind = if chain.testnet { "testnet" } else { "mainnet" };
-            format!("{:>9}  {:<14} {kind}\n", chain.chain_id, chain.name)
-        })
-        .collect();
-    let rows: Vec<_> = chains
-        .iter()
-        .map(|c| json!({ "name": c.name, "chainId": c.chain_id, "testnet": c.testnet }))
-        .collect();
-    Ok(Answer::yes(json!(rows), text))
-}
 
 /// `bardo completions`
 pub(crate) fn completions(shell: Shell) -> Result<Answer, Failure> {

@@ -4,9 +4,11 @@ use crate::{
 };
 use alloy::{
     hex,
-    primitives::{Address, Bytes},
+    primitives::{Address, B256, Bytes, keccak256},
 };
 use anyhow::{Context, anyhow, bail, ensure};
+use bardo_bindings::framework::PROXY_CODE_HASH;
+use golem_chain::local::LocalFiles;
 use golem_custody::{OwnerSigner, Password, SessionKey};
 use golem_delegation::{
     Delegation, PermissionContext,
@@ -65,6 +67,13 @@ pub(crate) fn address(text: &str) -> anyhow::Result<Address> {
     let bytes = bytes(text)?;
     ensure!(bytes.len() == 20, "an address has 20 bytes, this has {}", bytes.len());
     Ok(Address::from_slice(&bytes))
+}
+
+/// 32 bytes in hex with `0x`.
+pub(crate) fn word(text: &str) -> anyhow::Result<B256> {
+    let bytes = bytes(text)?;
+    ensure!(bytes.len() == 32, "32 bytes are needed, this has {}", bytes.len());
+    Ok(B256::from_slice(&bytes))
 }
 
 /// Delegations as an object, a list, or an object a line.
@@ -153,6 +162,29 @@ pub(crate) fn facts(path: &Path) -> Result<Observed, Failure> {
     serde_json::from_str(&text(path).or_use()?)
         .with_context(|| format!("{} does not hold facts as JSON", path.display()))
         .or_use()
+}
+
+/// Creation code of the framework's account proxy: from a file in hex, or from the local chain's. Either way it must be
+/// that code: an account made of other code may obey anybody.
+pub(crate) fn proxy_code(file: Option<&Path>) -> Result<Bytes, Failure> {
+    let code = match file {
+        Some(path) => bytes(text(path).or_use()?.trim())
+            .with_context(|| format!("{} does not hold code in hex", path.display()))
+            .or_use()?,
+        None => {
+            LocalFiles::find()
+                .and_then(|files| files.address_book())
+                .context("the account proxy's creation code is needed: --proxy-code FILE")
+                .or_use()?
+                .proxy_code
+        }
+    };
+    if keccak256(&code) != PROXY_CODE_HASH {
+        return Err(Failure::Use(anyhow!(
+            "this is not the creation code of framework 1.3.0's ERC1967Proxy; nothing was sent"
+        )));
+    }
+    Ok(code)
 }
 
 /// The second that it is by this machine.

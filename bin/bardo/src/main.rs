@@ -12,7 +12,10 @@ mod prose;
 
 use answer::{Answer, Failure};
 use clap::Parser;
-use cli::{CaveatCommand, Cli, Command, DelegationCommand, PermissionCommand, SessionCommand};
+use cli::{
+    CaveatCommand, ChainsArgs, ChainsCommand, Cli, Command, DelegationCommand, PermissionCommand,
+    SessionCommand,
+};
 use std::process::ExitCode;
 
 #[tokio::main]
@@ -30,7 +33,10 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Caveat(CaveatCommand::Encode(args)) => commands::caveat_encode(&args),
         Command::Caveat(CaveatCommand::Decode(args)) => commands::caveat_decode(&args),
         Command::Caveat(CaveatCommand::Kinds) => Ok(commands::caveat_kinds()),
-        Command::Chains => commands::chains(),
+        Command::Chains(ChainsArgs { command: None }) => commands::chains::list(),
+        Command::Chains(ChainsArgs { command: Some(ChainsCommand::Check(args)) }) => {
+            commands::chains::check(&args).await
+        }
         Command::Completions { shell } => commands::completions(shell),
         Command::Delegation(DelegationCommand::Hash { file }) => commands::hash(&file),
         Command::Delegation(DelegationCommand::BlastRadius(args)) => commands::blast_radius(&args),
@@ -44,11 +50,14 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Revoke(args)) => commands::revoke(&args).await,
         Command::Demo => demo::run(json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
+        Command::Identity(command) => commands::identity(&command).await,
         Command::Permission(PermissionCommand::Explain(args)) => {
             commands::permission::explain(&args)
         }
         Command::Permission(PermissionCommand::Health(args)) => commands::permission::health(&args),
+        Command::Registry(command) => commands::registry(&command).await,
         Command::Session(SessionCommand::New(secret)) => commands::session_new(&secret),
         Command::Up => commands::up(json).await,
+        Command::Vault(command) => commands::vault(&command).await,
     }
 }

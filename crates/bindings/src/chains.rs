@@ -2,7 +2,7 @@ use crate::identity::{IDENTITY_REGISTRY, TESTNET_IDENTITY_REGISTRY};
 use alloy_primitives::Address;
 use serde::Deserialize;
 
-/// A chain Bardo knows by name. Whether it works is for its RPC to show.
+/// A chain Bardo knows by name. That is no promise: whether it works there is for `bardo chains check` to show.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainSpec {
@@ -12,6 +12,11 @@ pub struct ChainSpec {
     pub chain_id: u64,
     /// Whether its money is play money.
     pub testnet: bool,
+    /// Where signed transactions may be handed in without being shown to everybody first, as a URL. A file may leave
+    /// it out, and those here do: whose it is, and what it costs, is for whoever runs the chain's node to choose. It
+    /// is shown by `bardo chains`; no command sends there of its own accord.
+    #[serde(default)]
+    pub private_rpc: Option<String>,
 }
 
 impl ChainSpec {
@@ -47,6 +52,27 @@ pub fn chains() -> Result<Vec<ChainSpec>, ChainError> {
         .collect()
 }
 
+/// The chain that goes by `word`: its name or its file's name in any case, or its id.
+///
+/// ```
+/// use bardo_bindings::chain_called;
+/// assert_eq!(chain_called("base-sepolia")?.map(|chain| chain.chain_id), Some(84_532));
+/// assert_eq!(chain_called("Arbitrum One")?, chain_called("42161")?);
+/// assert_eq!(chain_called("atlantis")?, None);
+/// # Ok::<(), bardo_bindings::ChainError>(())
+/// ```
+pub fn chain_called(word: &str) -> Result<Option<ChainSpec>, ChainError> {
+    let known = FILES.iter().zip(chains()?);
+    Ok(known.map(|((file, _), chain)| (file.trim_end_matches(".toml"), chain)).find_map(
+        |(stem, chain)| {
+            let called = word.eq_ignore_ascii_case(stem)
+                || word.eq_ignore_ascii_case(&chain.name)
+                || word == chain.chain_id.to_string();
+            called.then_some(chain)
+        },
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +85,17 @@ mod tests {
         ids.sort_unstable();
 
         assert_eq!(ids, [1, 8453, 42161, 42220, 84532, 11_155_111]);
+    }
+
+    #[test]
+    fn a_chain_file_may_name_a_private_rpc_and_nothing_unknown() {
+        let file = "name = \"Here\"\nchain_id = 1\ntestnet = true\n";
+        let read = |more: &str| toml::from_str::<ChainSpec>(&format!("{file}{more}"));
+
+        assert_eq!(read("").unwrap().private_rpc, None);
+        let named = read("private_rpc = \"https://relay.example\"").unwrap();
+        assert_eq!(named.private_rpc.as_deref(), Some("https://relay.example"));
+        assert!(read("privat_rpc = \"https://relay.example\"").is_err());
     }
 
     #[test]

@@ -19,6 +19,11 @@ pub const MULTISIG_IMPL: Address = address!("56a9EdB16a0105eb5a4C54f4C062e286884
 /// CREATE2 deployer present on every chain at this address.
 pub const DETERMINISTIC_DEPLOYER: Address = address!("4e59b44847b379578588920cA78FbF26c0B4956C");
 
+/// Hash of the creation code of the framework's ERC-1967 proxy, `ERC1967Proxy` of its package. An account's address is
+/// derived from that code, and so is all that it will ever obey: other code would be another's account.
+pub const PROXY_CODE_HASH: B256 =
+    b256!("c8fb9314d27cddb08b374dd2bf47cd06c6fb879756ddfbedf522a8c58756a8e0");
+
 /// One call, default failure mode.
 pub const MODE_SINGLE: B256 = B256::ZERO;
 /// One call; a failure is swallowed.

@@ -1,10 +1,13 @@
 use crate::{
     Node, OwnerError,
+    node::rpc,
     outbox::{OWNER_FEE_CEILING, Outgoing, send},
 };
 use alloy::{
+    network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256, keccak256},
-    rpc::types::TransactionReceipt,
+    providers::Provider,
+    rpc::types::{TransactionReceipt, TransactionRequest},
     sol_types::{SolCall, SolValue},
 };
 use bardo_bindings::framework::{
@@ -16,7 +19,7 @@ use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, SigningDom
 use serde::{Deserialize, Serialize};
 
 /// What EIP-7702 puts before the address of an EOA's code.
-const UPGRADED: [u8; 3] = [0xef, 0x01, 0x00];
+pub(crate) const UPGRADED: [u8; 3] = [0xef, 0x01, 0x00];
 
 /// The kinds of owner's account Bardo drives by a single key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -112,7 +115,7 @@ impl Account {
     }
 
     /// Makes the account do `calls`, all or none, by plain transactions of the owner's EOA: no
-    /// bundler, no paymaster, no other process.
+    /// bundler, no paymaster, no other process. Each costs [`OWNER_FEE_CEILING`] at most.
     ///
     /// A 7702 account calls itself, and is upgraded in the same transaction where it has no code.
     /// A Hybrid account is deployed first where it has no code, and then obeys its owner through
@@ -123,26 +126,28 @@ impl Account {
         owner: &OwnerSigner,
         calls: &[Execution],
     ) -> Result<Vec<TransactionReceipt>, OwnerError> {
-        let ceiling = OWNER_FEE_CEILING;
-        let fresh = self.requires_creation(node).await?;
+        self.act_within(node, owner, calls, OWNER_FEE_CEILING).await
+    }
+
+    /// The same with another ceiling for what each transaction may cost, in wei.
+    pub async fn act_within(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        calls: &[Execution],
+        ceiling: U256,
+    ) -> Result<Vec<TransactionReceipt>, OwnerError> {
         let mut receipts = Vec::new();
         match self.kind {
             AccountKind::Stateless7702 => {
+                let fresh = self.requires_creation(node).await?;
                 // One plan for both: the authorization names the nonce after the transaction's.
                 let plan = node.plan(self.owner).await?;
                 let upgrade = if fresh { Some(owner.upgrade(&plan)?) } else { None };
-                let data = DeleGator::executeCall {
-                    mode: MODE_BATCH,
-                    executionCalldata: encode_batch(calls),
-                }
-                .abi_encode();
+                let data = own_batch(calls);
                 receipts.push(
-                    send(
-                        node,
-                        owner,
-                        Outgoing { plan, to: self.owner, data: data.into(), upgrade, ceiling },
-                    )
-                    .await?,
+                    send(node, owner, Outgoing { plan, to: self.owner, data, upgrade, ceiling })
+                        .await?,
                 );
                 // A void authorization fails silently, and a call to an account without code succeeds.
                 if self.requires_creation(node).await? {
@@ -150,38 +155,57 @@ impl Account {
                 }
             }
             AccountKind::Hybrid => {
-                if fresh && let Some(create) = &self.factory_call {
-                    let plan = node.plan(self.owner).await?;
-                    let create = create.clone();
-                    receipts.push(
-                        send(
-                            node,
-                            owner,
-                            Outgoing {
-                                plan,
-                                to: SIMPLE_FACTORY,
-                                data: create,
-                                upgrade: None,
-                                ceiling,
-                            },
-                        )
-                        .await?,
-                    );
-                }
+                receipts.extend(self.create(node, owner, ceiling).await?);
                 let context = self.own_context(node.chain_id(), owner)?;
                 let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
-                let plan = node.plan(self.owner).await?;
-                receipts.push(
-                    send(
-                        node,
-                        owner,
-                        Outgoing { plan, to: DELEGATION_MANAGER, data, upgrade: None, ceiling },
-                    )
-                    .await?,
-                );
+                let call = OwnerCall { from: self.owner, to: DELEGATION_MANAGER, data };
+                receipts.push(call.send(node, owner, ceiling).await?);
             }
         }
         Ok(receipts)
+    }
+
+    /// Deploys a Hybrid account that has no code yet, for at most `ceiling` wei. Nothing is sent where there is code, nor
+    /// for an EOA, which is upgraded by its first act.
+    pub async fn create(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        ceiling: U256,
+    ) -> Result<Option<TransactionReceipt>, OwnerError> {
+        let Some(create) = &self.factory_call else { return Ok(None) };
+        if !self.requires_creation(node).await? {
+            return Ok(None);
+        }
+        node.require("SimpleFactory", SIMPLE_FACTORY).await?;
+        node.require("HybridDeleGator", HYBRID_IMPL).await?;
+        let call = OwnerCall { from: self.owner, to: SIMPLE_FACTORY, data: create.clone() };
+        let receipt = call.send(node, owner, ceiling).await?;
+        // Believe the code, not the receipt.
+        node.require("the owner's account", self.address).await?;
+        Ok(Some(receipt))
+    }
+
+    /// The most that gas for `calls` of a 7702 account may cost now, in wei. The account pays it itself.
+    pub(crate) async fn gas_money(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        calls: &[Execution],
+    ) -> Result<U256, OwnerError> {
+        let fresh = self.requires_creation(node).await?;
+        let plan = node.plan(self.owner).await?;
+        let upgrade = if fresh { Some(owner.upgrade(&plan)?) } else { None };
+        let mut request = TransactionRequest::default()
+            .with_from(self.owner)
+            .with_to(self.owner)
+            .with_input(own_batch(calls));
+        request.authorization_list = upgrade.map(|signed| vec![signed]);
+        let gas = node.provider().estimate_gas(request).await.map_err(|source| {
+            let source = rpc("an estimate of the transaction")(source);
+            OwnerError::WouldFail { to: self.owner, source }
+        })?;
+        Ok(U256::from(gas).saturating_mul(U256::from(plan.max_fee_per_gas)))
     }
 
     /// Whether the account has no code yet. Code that is not the framework's is refused: an EOA
@@ -202,7 +226,7 @@ impl Account {
     /// The owner's way into his own vault: a root delegation from the account to his EOA.
     ///
     /// It has no caveats on purpose: it lends the owner nothing that he does not have.
-    fn own_context(
+    pub(crate) fn own_context(
         &self,
         chain_id: u64,
         owner: &OwnerSigner,
@@ -261,6 +285,13 @@ impl OwnerCall {
         let data = self.data.clone();
         send(node, owner, Outgoing { plan, to: self.to, data, upgrade: None, ceiling }).await
     }
+}
+
+/// Calldata by which an account does `calls` itself, all or none.
+fn own_batch(calls: &[Execution]) -> Bytes {
+    let execute =
+        DeleGator::executeCall { mode: MODE_BATCH, executionCalldata: encode_batch(calls) };
+    execute.abi_encode().into()
 }
 
 /// Calldata of `disableDelegation`, to be sent by the delegator's account.

@@ -223,6 +223,14 @@ impl LocalFiles {
         self.root.join(".devchain/book.json")
     }
 
+    /// What stands where, from the file.
+    pub fn address_book(&self) -> Result<AddressBook, LocalError> {
+        let path = self.book();
+        let text =
+            fs::read(&path).map_err(|source| LocalError::File { path: path.clone(), source })?;
+        serde_json::from_slice(&text).map_err(|source| LocalError::Book { path, source })
+    }
+
     /// A native program of the Foundry suite, as its npm package ships it.
     #[must_use]
     pub fn foundry(&self, tool: &str) -> PathBuf {
@@ -243,11 +251,7 @@ pub struct LocalChain {
 impl LocalChain {
     /// Starts anvil from the built state, on a free port of the loopback interface.
     pub fn start(files: &LocalFiles) -> Result<Self, LocalError> {
-        let path = files.book();
-        let text =
-            fs::read(&path).map_err(|source| LocalError::File { path: path.clone(), source })?;
-        let book: AddressBook =
-            serde_json::from_slice(&text).map_err(|source| LocalError::Book { path, source })?;
+        let book = files.address_book()?;
         let state = files.state();
         let arguments = ["--load-state".into(), state.into_os_string()];
         let (url, process) = start_anvil(files, book.timestamp, arguments)?;

@@ -74,7 +74,9 @@ pub enum ChainFault {
         source: Box<alloy::sol_types::Error>,
     },
     /// A contract that must be there is not.
-    #[error("no code at {address} ({what}) on chain {chain_id}")]
+    #[error(
+        "no code at {address} ({what}) on chain {chain_id}; `bardo chains check` says what is missing and what to do"
+    )]
     Missing {
         /// What should be there.
         what: &'static str,

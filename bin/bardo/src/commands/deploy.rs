@@ -4,23 +4,22 @@ use crate::{
     input,
 };
 use bardo_bindings::{chains, deployables};
-use golem_chain::{DeployError, Deployed, Node, OWNER_FEE_CEILING, Presence, inspect};
+use golem_chain::{DeployError, Deployed, Node, Presence, inspect};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use std::time::Duration;
 
 /// `bardo deploy`
 pub(crate) async fn deploy(args: &DeployArgs) -> Result<Answer, Failure> {
     // A missing key is the caller's to mend, and needs no node to be seen.
     let signer = if args.check { None } else { Some(input::owner(&args.key)?) };
-    let node = Node::connect(&args.rpc).await?.with_patience(Duration::from_secs(args.timeout));
+    let node = args.send.connect().await?;
     let chain_id = node.chain_id();
     let name = chains()?
         .into_iter()
         .find(|chain| chain.chain_id == chain_id)
         .map_or_else(|| "unnamed chain".to_owned(), |chain| chain.name);
     let Some(signer) = signer else { return check(&node, &name).await };
-    let ceiling = args.fee_ceiling.unwrap_or(OWNER_FEE_CEILING);
+    let ceiling = args.send.ceiling();
 
     let contracts = deployables();
     // Drawn on standard error, and only where that is a terminal.

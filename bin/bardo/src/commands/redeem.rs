@@ -4,7 +4,7 @@ use crate::{
     commands::simulate::{fault, redemption, refused},
     input,
 };
-use golem_chain::{Foresight, Node};
+use golem_chain::Foresight;
 use golem_custody::{Clearance, ClearingPolicy, SessionSigner, Submit, clear};
 use serde_json::json;
 use std::{
@@ -16,8 +16,7 @@ use std::{
 pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let key = input::session(&args.secret)?;
-    let node =
-        Node::connect(&args.call.rpc).await?.with_patience(Duration::from_secs(args.timeout));
+    let node = args.call.node.connect().await?.with_patience(Duration::from_secs(args.timeout));
     let mut policy = ClearingPolicy::default();
     if let Some(ceiling) = args.fee_ceiling {
         policy.fee_ceiling = ceiling;

@@ -9,10 +9,9 @@ use bardo_bindings::{
     framework::{DELEGATION_MANAGER, DelegationManager},
     golem_registry,
 };
-use golem_chain::{Account, Node, OWNER_FEE_CEILING, OwnerCall, OwnerError};
+use golem_chain::{Account, Node, OwnerCall, OwnerError};
 use golem_custody::OwnerSigner;
 use serde_json::json;
-use std::time::Duration;
 
 /// `bardo delegation revoke`: one transaction of the owner's EOA, and nothing else that runs.
 pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
@@ -22,8 +21,8 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
         None if args.all => None,
         None => return Err(Failure::Use(anyhow!("say which: --context FILE, or --all"))),
     };
-    let node = Node::connect(&args.rpc).await?.with_patience(Duration::from_secs(args.timeout));
-    let ceiling = args.fee_ceiling.unwrap_or(OWNER_FEE_CEILING);
+    let node = args.send.connect().await?;
+    let ceiling = args.send.ceiling();
     let Some(grant) = root.filter(|_| !args.all) else { return all(&node, &owner, ceiling).await };
 
     let hash = grant.hash();

@@ -4,7 +4,7 @@ use crate::{
     input,
 };
 use anyhow::anyhow;
-use golem_chain::{Foresight, Node};
+use golem_chain::Foresight;
 use golem_custody::{
     Asset, BoxError, Change, Denial, Execution, Held, Outcome, Preview, Redemption,
 };
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let redeemer = args.redeemer.unwrap_or(redemption.context().leaf().delegate);
-    let chain = Foresight::new(Node::connect(&args.call.rpc).await?);
+    let chain = Foresight::new(args.call.node.connect().await?);
     Ok(match chain.judge(&redemption, redeemer).await? {
         Outcome::Allowed(preview) => allowed(&preview),
         Outcome::Refused(denial) => refused(&denial)?,

@@ -1,10 +1,18 @@
+use alloy::{
+    primitives::{Address, B256, U256},
+    providers::Provider,
+};
 use anyhow::{Context, Result};
+use bardo_testkit::{STIPEND, Stage, fixed_signer};
 use serde_json::Value;
 use std::{
     ffi::OsStr,
+    fs,
     io::Write,
+    os::unix::fs::PermissionsExt,
     process::{Command, Stdio},
 };
+use tempfile::TempDir;
 
 /// What `bardo` answered.
 #[derive(Debug)]
@@ -45,4 +53,35 @@ pub(crate) fn bardo_with<S: AsRef<OsStr>>(
         stdout: String::from_utf8(output.stdout)?,
         stderr: String::from_utf8(output.stderr)?,
     })
+}
+
+/// A key in a file of its own.
+pub(crate) struct Key {
+    _folder: TempDir,
+    pub(crate) file: String,
+    pub(crate) address: Address,
+}
+
+impl Key {
+    /// The key made of `byte`, always the same.
+    pub(crate) fn kept(byte: u8) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("key");
+        fs::write(&path, B256::repeat_byte(byte).to_string())?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        let address = fixed_signer(byte)?.address();
+        Ok(Self { file: path.display().to_string(), _folder: folder, address })
+    }
+
+    /// The same with gas money.
+    pub(crate) async fn funded(stage: &Stage, byte: u8) -> Result<Self> {
+        let key = Self::kept(byte)?;
+        stage.fund(key.address, STIPEND * U256::from(4), U256::ZERO).await?;
+        Ok(key)
+    }
+
+    /// How many transactions it has sent.
+    pub(crate) async fn sent(&self, stage: &Stage) -> Result<u64> {
+        Ok(stage.node().provider().get_transaction_count(self.address).await?)
+    }
 }

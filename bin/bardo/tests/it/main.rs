@@ -4,12 +4,16 @@
 
 mod blast_radius;
 mod caveat;
+mod chains;
 mod command;
 mod delegation;
 mod demo;
 mod deploy;
 mod habits;
+mod identity;
 mod inspect;
 mod permission;
+mod registry;
 mod revocation;
 mod up;
+mod vault;

@@ -1,0 +1,270 @@
+//! What the chain knows of a grant: what was counted, what is held, and what it is worth.
+
+use crate::{ChainFault, Node, environment, registry::GolemState, snapshot::Snapshot};
+use alloy::primitives::{Address, B256, U256};
+use bardo_bindings::{
+    GolemCharterEnforcer, GolemRegistry, ReplicantBudgetEnforcer,
+    defi::{Erc20, Erc4626, NonfungiblePositionManager, PriceFeed},
+    framework::{Counters, DelegationManager},
+};
+use golem_custody::BlockRef;
+use golem_delegation::{
+    Delegation, PermissionContext, Rule,
+    blast_radius::{CharterFacts, Observed, Price, TokenFacts},
+    terms::{GolemCharter, Listing, Role},
+};
+use std::collections::BTreeSet;
+
+/// The chain's own coin.
+const COIN: Address = Address::ZERO;
+/// Who pulls tokens that he was approved for.
+const SPENDERS: &[Role] =
+    &[Role::SwapRouter, Role::SwapRouter02, Role::PositionManager, Role::Vault];
+
+/// Facts of one block.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// Which.
+    pub block: BlockRef,
+    /// What was read there; what a contract would not say is not in it.
+    pub facts: Observed,
+}
+
+/// Reads what a blast radius, a budget or an owner who asks needs to know of a chain of delegations, all on one block.
+/// `also` are tokens that the grant does not mention.
+///
+/// What a contract refuses to say is left out, and so is taken at its worst; a node that does not answer is a fault.
+pub async fn observe(
+    node: &Node,
+    manager: Address,
+    chain: &PermissionContext,
+    also: &[Address],
+) -> Result<Observation, ChainFault> {
+    let on = Snapshot::newest(node).await?;
+    let environment = environment();
+    let mut facts = Observed::default();
+    let mut listings = Vec::new();
+    let mut tokens: BTreeSet<Address> = also.iter().copied().chain([COIN]).collect();
+    for link in chain.links() {
+        let hash = link.hash().0;
+        let disabled = DelegationManager::disabledDelegationsCall { delegationHash: hash };
+        if on.read(manager, disabled).await? {
+            facts.disabled.push(hash);
+        }
+        for caveat in &link.caveats {
+            let Ok(rule) = environment.read(caveat) else { continue };
+            if let Rule::GolemCharter(charter) = &rule {
+                let key = (link.delegator, charter.golem_id);
+                let known = charter_facts(&on, manager, caveat.enforcer, link, charter).await?;
+                facts.charters.insert(key, known);
+                tokens.extend(charter.listing.tokens.iter().map(|listed| listed.token));
+                listings.push(charter.listing.clone());
+                continue;
+            }
+            tokens.extend(token_of(&rule));
+            let at = (hash, caveat.enforcer);
+            // Of two caveats of a kind the first one's count is the link's.
+            if facts.counters.contains_key(&at) {
+                continue;
+            }
+            let asked = Counted { on: &on, manager, link, hash, enforcer: caveat.enforcer };
+            if let Some(count) = asked.count(&rule, &caveat.terms).await? {
+                facts.counters.insert(at, count);
+            }
+        }
+    }
+    let (account, key) = (chain.root().delegator, chain.leaf().delegate);
+    for token in tokens {
+        facts.tokens.insert(token, held(&on, token, account, key, &listings).await?);
+    }
+    Ok(Observation { block: on.block(), facts })
+}
+
+async fn charter_facts(
+    on: &Snapshot<'_>,
+    manager: Address,
+    enforcer: Address,
+    link: &Delegation,
+    charter: &GolemCharter,
+) -> Result<CharterFacts, ChainFault> {
+    let (delegator, golem) = (link.delegator, charter.golem_id);
+    let spend = GolemCharterEnforcer::spendWindowOfCall { manager, delegator, golemId: golem };
+    let gas = GolemCharterEnforcer::gasWindowOfCall { manager, delegator, golemId: golem };
+    let settlement = GolemCharterEnforcer::settlementOfCall { manager, delegator, golemId: golem };
+    let state = GolemRegistry::stateCall { golemId: golem, owner: charter.owner };
+    let known = said(on.read(charter.registry, state).await)?;
+    let word = known.as_ref().and_then(|known| GolemState::read(known.golemWord));
+    Ok(CharterFacts {
+        spend_window: said(on.read(enforcer, spend).await)?,
+        gas_window: said(on.read(enforcer, gas).await)?,
+        settlement: said(on.read(enforcer, settlement).await)?,
+        min_epoch: word.map(|word| word.min_epoch),
+        generation: known.map(|known| known.generation),
+    })
+}
+
+/// One caveat's counter.
+struct Counted<'a> {
+    on: &'a Snapshot<'a>,
+    manager: Address,
+    link: &'a Delegation,
+    hash: B256,
+    enforcer: Address,
+}
+
+impl Counted<'_> {
+    async fn count(&self, rule: &Rule, terms: &[u8]) -> Result<Option<U256>, ChainFault> {
+        let (manager, hash, at) = (self.manager, self.hash, self.enforcer);
+        Ok(match rule {
+            Rule::LimitedCalls(_) => {
+                let calls = Counters::callCountsCall { manager, delegationHash: hash };
+                said(self.on.read(at, calls).await)?
+            }
+            Rule::Erc20TransferAmount(_) | Rule::NativeTokenTransferAmount(_) => {
+                let spent = Counters::spentMapCall { manager, delegationHash: hash };
+                said(self.on.read(at, spent).await)?
+            }
+            Rule::Erc20PeriodTransfer(rule) => self.period(rule.period_amount, terms).await?,
+            Rule::NativeTokenPeriodTransfer(rule) => self.period(rule.period_amount, terms).await?,
+            Rule::Erc20Streaming(_) | Rule::NativeTokenStreaming(_) => {
+                let stream = Counters::streamingAllowancesCall { manager, delegationHash: hash };
+                said(self.on.read(at, stream).await)?.map(|stream| stream.spent)
+            }
+            Rule::ReplicantBudget(rule) => {
+                let spent = ReplicantBudgetEnforcer::spentByCall {
+                    manager,
+                    delegator: self.link.delegator,
+                    replicantId: rule.replicant_id,
+                };
+                said(self.on.read(at, spent).await)?.map(U256::from)
+            }
+            _ => None,
+        })
+    }
+
+    /// What went out in the present period: what it allows less what is left.
+    async fn period(&self, amount: U256, terms: &[u8]) -> Result<Option<U256>, ChainFault> {
+        let left = Counters::getAvailableAmountCall {
+            delegationHash: self.hash,
+            manager: self.manager,
+            terms: terms.to_vec().into(),
+        };
+        let left = said(self.on.read(self.enforcer, left).await)?;
+        Ok(left.map(|left| amount.saturating_sub(left.available)))
+    }
+}
+
+const fn token_of(rule: &Rule) -> Option<Address> {
+    match rule {
+        Rule::Erc20PeriodTransfer(rule) => Some(rule.token_address),
+        Rule::Erc20Streaming(rule) => Some(rule.token_address),
+        Rule::Erc20TransferAmount(rule) => Some(rule.token_address),
+        _ => None,
+    }
+}
+
+async fn held(
+    on: &Snapshot<'_>,
+    token: Address,
+    account: Address,
+    key: Address,
+    listings: &[Listing],
+) -> Result<TokenFacts, ChainFault> {
+    let price = price(on, token, listings).await?;
+    if token == COIN {
+        return Ok(TokenFacts {
+            decimals: None,
+            price,
+            balance: Some(on.balance(account).await?),
+            in_vaults: Some(U256::ZERO),
+            in_positions: Some(U256::ZERO),
+            allowance: Some(U256::ZERO),
+            key_balance: Some(on.balance(key).await?),
+        });
+    }
+    let balance = |account: Address| on.read(token, Erc20::balanceOfCall { account });
+    let named = |roles: &'static [Role]| {
+        let targets = listings.iter().flat_map(|listing| &listing.targets);
+        let targets = targets.map(|known| (known.target, Some(known.role)));
+        let tokens = listings.iter().flat_map(|listing| &listing.tokens);
+        let tokens = tokens.map(|known| (known.token, known.role));
+        let all =
+            targets.chain(tokens).filter(|(_, role)| role.is_some_and(|it| roles.contains(&it)));
+        all.map(|(address, _)| address).collect::<BTreeSet<_>>()
+    };
+    let mut allowance = Some(U256::ZERO);
+    for spender in named(SPENDERS) {
+        let may = Erc20::allowanceCall { owner: account, spender };
+        let may = said(on.read(token, may).await)?;
+        allowance = allowance.zip(may).map(|(all, may)| all.saturating_add(may));
+    }
+    let mut in_vaults = Some(U256::ZERO);
+    for vault in named(&[Role::Vault]) {
+        let Some(asset) = said(on.read(vault, Erc4626::assetCall {}).await)? else {
+            in_vaults = None;
+            continue;
+        };
+        if asset != token {
+            continue;
+        }
+        let shares = said(on.read(vault, Erc20::balanceOfCall { account }).await)?;
+        let worth = match shares {
+            Some(shares) => said(on.read(vault, Erc4626::convertToAssetsCall { shares }).await)?,
+            None => None,
+        };
+        in_vaults = in_vaults.zip(worth).map(|(all, worth)| all.saturating_add(worth));
+    }
+    let mut in_positions = Some(U256::ZERO);
+    for positions in named(&[Role::PositionManager]) {
+        let count = NonfungiblePositionManager::balanceOfCall { owner: account };
+        // What positions hold depends on the pool's price of the moment: with any, it is not known here.
+        if said(on.read(positions, count).await)? != Some(U256::ZERO) {
+            in_positions = None;
+        }
+    }
+    Ok(TokenFacts {
+        decimals: said(on.read(token, Erc20::decimalsCall {}).await)?,
+        price,
+        balance: said(balance(account).await)?,
+        in_vaults,
+        in_positions,
+        allowance,
+        key_balance: said(balance(key).await)?,
+    })
+}
+
+/// By the feed that the owner signed; the coin's is its wrapped form's.
+async fn price(
+    on: &Snapshot<'_>,
+    token: Address,
+    listings: &[Listing],
+) -> Result<Option<Price>, ChainFault> {
+    let is_it = |listing: &Listing, known: Address, role: Option<Role>| {
+        let wrapped = role == Some(Role::Weth)
+            || listing
+                .targets
+                .iter()
+                .any(|target| target.target == known && target.role == Role::Weth);
+        known == token || (token == COIN && wrapped)
+    };
+    let feed = listings.iter().find_map(|listing| {
+        let tokens = listing.tokens.iter();
+        let mut tokens = tokens.filter(|known| is_it(listing, known.token, known.role));
+        tokens.next().map(|known| known.feed)
+    });
+    let Some(feed) = feed else { return Ok(None) };
+    let round = said(on.read(feed, PriceFeed::latestRoundDataCall {}).await)?;
+    let decimals = said(on.read(feed, PriceFeed::decimalsCall {}).await)?;
+    let answer = round.and_then(|round| U256::try_from(round.answer).ok());
+    Ok(answer.zip(decimals).map(|(answer, decimals)| Price { answer, decimals }))
+}
+
+/// An answer, or that the contract had none.
+fn said<T>(answer: Result<T, ChainFault>) -> Result<Option<T>, ChainFault> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(ChainFault::Answer { .. }) => Ok(None),
+        Err(ChainFault::Rpc { source, .. }) if source.as_error_resp().is_some() => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}

@@ -1,0 +1,60 @@
+use crate::{ChainFault, Node, node::rpc};
+use alloy::{
+    eips::BlockId,
+    network::TransactionBuilder,
+    primitives::{Address, Bytes, U256},
+    providers::Provider,
+    rpc::types::TransactionRequest,
+    sol_types::SolCall,
+};
+use golem_custody::BlockRef;
+
+/// The state of one block, read by its hash: answers that belong together, and know how old they are.
+#[derive(Debug)]
+pub(crate) struct Snapshot<'a> {
+    node: &'a Node,
+    block: BlockRef,
+}
+
+impl<'a> Snapshot<'a> {
+    /// The newest block's.
+    pub(crate) async fn newest(node: &'a Node) -> Result<Self, ChainFault> {
+        Ok(Self { node, block: node.head().await? })
+    }
+
+    /// Whose state it is.
+    pub(crate) const fn block(&self) -> BlockRef {
+        self.block
+    }
+
+    /// Native balance, in wei.
+    pub(crate) async fn balance(&self, address: Address) -> Result<U256, ChainFault> {
+        let pinned = self.node.provider().get_balance(address);
+        pinned.block_id(BlockId::hash_canonical(self.block.hash)).await.map_err(rpc("a balance"))
+    }
+
+    /// Calls a view function.
+    pub(crate) async fn read<C: SolCall>(
+        &self,
+        to: Address,
+        call: C,
+    ) -> Result<C::Return, ChainFault> {
+        let request = TransactionRequest::default().with_to(to).with_input(call.abi_encode());
+        let pinned =
+            self.node.provider().call(request).block(BlockId::hash_canonical(self.block.hash));
+        let answer = pinned.await.map_err(rpc(C::SIGNATURE))?;
+        C::abi_decode_returns_validate(&answer).map_err(|source| ChainFault::Answer {
+            contract: to,
+            what: C::SIGNATURE,
+            source: source.into(),
+        })
+    }
+}
+
+/// What a contract said when it reverted, where that is why the node said no.
+pub(crate) fn revert_data(fault: &ChainFault) -> Option<Bytes> {
+    match fault {
+        ChainFault::Rpc { source, .. } => source.as_error_resp()?.as_revert_data(),
+        _ => None,
+    }
+}

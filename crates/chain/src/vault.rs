@@ -1,0 +1,225 @@
+use crate::{
+    Account, AccountKind, ChainFault, Node, OwnerError,
+    account::UPGRADED,
+    explain_revert,
+    node::rpc,
+    snapshot::{Snapshot, revert_data},
+};
+use alloy::{
+    primitives::{Address, B256, Bytes, U256, uint},
+    providers::Provider,
+    sol_types::SolCall,
+};
+use bardo_bindings::{
+    defi::Erc20,
+    framework::{HYBRID_IMPL, HybridDeleGator, STATELESS_7702_IMPL},
+};
+use golem_custody::{Execution, OwnerSigner};
+
+/// Where an ERC-1967 proxy keeps whom it obeys.
+const IMPLEMENTATION_SLOT: U256 =
+    uint!(0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc_U256);
+
+/// How often over an EOA that empties itself keeps back what gas costs now: the price moves until the block, and what is
+/// kept too much stays where it was.
+const GAS_MARGIN: U256 = U256::from_limbs([2, 0, 0, 0]);
+
+/// What stands at an account's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AccountCode {
+    /// Nothing: an EOA, or an account that was not created yet.
+    None,
+    /// An EOA that is upgraded to the framework's code.
+    Stateless7702,
+    /// A proxy of the framework's Hybrid account.
+    Hybrid {
+        /// Whose key rules it; zero where only passkeys do.
+        owner: Address,
+    },
+    /// Something else.
+    Other,
+}
+
+/// What an account has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holdings {
+    /// Native coins, in wei.
+    pub ether: U256,
+    /// Each token that was asked for, in its base units.
+    pub tokens: Vec<(Address, U256)>,
+}
+
+/// What to take out of an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withdrawal {
+    /// To whom.
+    pub to: Address,
+    /// All of each of these tokens.
+    pub tokens: Vec<Address>,
+    /// All native coins. An EOA keeps what its own gas may cost.
+    pub ether: bool,
+}
+
+/// One thing that was taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The token; none for native coins.
+    pub token: Option<Address>,
+    /// How much was sent.
+    pub amount: U256,
+    /// How much the account has since.
+    pub left: U256,
+}
+
+/// What became of a withdrawal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Withdrawn {
+    /// It is in a block. Whether all is out is for `left` to say: a token may do what it likes.
+    Done {
+        /// What was sent.
+        moved: Vec<Moved>,
+        /// The transactions: one, and one before it where the account had to be created.
+        transactions: Vec<B256>,
+        /// What they used.
+        gas_used: u64,
+    },
+    /// There was nothing to take.
+    Nothing,
+    /// The chain would refuse it, and nothing left the account.
+    Refused {
+        /// Why, in plain words.
+        reason: String,
+        /// The account's creation, where that was sent before.
+        created: Option<B256>,
+    },
+}
+
+/// Looks at what stands at `address`.
+pub async fn account_code(node: &Node, address: Address) -> Result<AccountCode, ChainFault> {
+    let code = node.code(address).await?;
+    if code.is_empty() {
+        return Ok(AccountCode::None);
+    }
+    if let Some(implementation) = code.strip_prefix(&UPGRADED) {
+        let ours = implementation == STATELESS_7702_IMPL.as_slice();
+        return Ok(if ours { AccountCode::Stateless7702 } else { AccountCode::Other });
+    }
+    let obeys = node.provider().get_storage_at(address, IMPLEMENTATION_SLOT).await;
+    if obeys.map_err(rpc("the implementation of a proxy"))?
+        != U256::from_be_bytes(HYBRID_IMPL.into_word().0)
+    {
+        return Ok(AccountCode::Other);
+    }
+    let owner = node.read(address, HybridDeleGator::ownerCall {}).await?;
+    Ok(AccountCode::Hybrid { owner })
+}
+
+impl Holdings {
+    /// What `account` has of native coins and of each of `tokens`.
+    pub async fn of(node: &Node, account: Address, tokens: &[Address]) -> Result<Self, ChainFault> {
+        let snapshot = Snapshot::newest(node).await?;
+        let mut held = Vec::new();
+        for token in tokens {
+            node.require("token", *token).await?;
+            held.push((*token, snapshot.read(*token, Erc20::balanceOfCall { account }).await?));
+        }
+        Ok(Self { ether: snapshot.balance(account).await?, tokens: held })
+    }
+}
+
+impl Account {
+    /// Gets all of what is asked for out of the account, in one transaction of the owner's key: all of it or nothing.
+    ///
+    /// An account that has no code yet is created by a transaction before it.
+    pub async fn withdraw(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        withdrawal: &Withdrawal,
+        ceiling: U256,
+    ) -> Result<Withdrawn, OwnerError> {
+        let Withdrawal { to, ether, .. } = *withdrawal;
+        let mut tokens = withdrawal.tokens.clone();
+        // All of a token can leave once.
+        tokens.sort_unstable();
+        tokens.dedup();
+        let before = Holdings::of(node, self.address, &tokens).await?;
+        let mut sends: Vec<(Option<Address>, U256)> =
+            before.tokens.iter().map(|(token, amount)| (Some(*token), *amount)).collect();
+        if ether {
+            sends.push((None, before.ether));
+        }
+        sends.retain(|(_, amount)| !amount.is_zero());
+        if sends.is_empty() {
+            return Ok(Withdrawn::Nothing);
+        }
+
+        let created = self.create(node, owner, ceiling).await?;
+        let refuse = |error: OwnerError| -> Result<Withdrawn, OwnerError> {
+            let OwnerError::WouldFail { source, .. } = &error else { return Err(error) };
+            let Some(data) = revert_data(source) else { return Err(error) };
+            let context = self.own_context(node.chain_id(), owner)?;
+            let reason = explain_revert(&data, &context).reason;
+            let created = created.as_ref().map(|receipt| receipt.transaction_hash);
+            Ok(Withdrawn::Refused { reason, created })
+        };
+        if self.kind == AccountKind::Stateless7702
+            && let Some((_, amount)) = sends.iter_mut().find(|(token, _)| token.is_none())
+        {
+            // Its own gas is paid from the same purse, and first.
+            *amount = U256::from(1);
+            let gas = match self.gas_money(node, owner, &executions(to, &sends)).await {
+                Ok(gas) => gas.saturating_mul(GAS_MARGIN),
+                Err(error) => return refuse(error),
+            };
+            let free = before.ether.saturating_sub(gas);
+            for (_, amount) in sends.iter_mut().filter(|(token, _)| token.is_none()) {
+                *amount = free;
+            }
+            sends.retain(|(_, amount)| !amount.is_zero());
+            if sends.is_empty() {
+                return Ok(Withdrawn::Nothing);
+            }
+        }
+        let acted = match self.act_within(node, owner, &executions(to, &sends), ceiling).await {
+            Ok(receipts) => receipts,
+            Err(error) => return refuse(error),
+        };
+
+        let receipts: Vec<_> = created.into_iter().chain(acted).collect();
+        let after = Holdings::of(node, self.address, &tokens).await?;
+        let left = |(token, amount): &(Option<Address>, U256)| match token {
+            None => after.ether,
+            Some(token) => {
+                let held = after.tokens.iter().find(|(one, _)| one == token);
+                // What was not seen to leave is still there.
+                held.map_or(*amount, |(_, left)| *left)
+            }
+        };
+        Ok(Withdrawn::Done {
+            moved: sends
+                .iter()
+                .map(|send| Moved { token: send.0, amount: send.1, left: left(send) })
+                .collect(),
+            transactions: receipts.iter().map(|receipt| receipt.transaction_hash).collect(),
+            gas_used: receipts.iter().map(|receipt| receipt.gas_used).sum(),
+        })
+    }
+}
+
+/// One call for each thing that is sent.
+fn executions(to: Address, sends: &[(Option<Address>, U256)]) -> Vec<Execution> {
+    sends
+        .iter()
+        .map(|(token, amount)| match token {
+            None => Execution { target: to, value: *amount, data: Bytes::new() },
+            Some(token) => Execution {
+                target: *token,
+                value: U256::ZERO,
+                data: Erc20::transferCall { to, amount: *amount }.abi_encode().into(),
+            },
+        })
+        .collect()
+}
