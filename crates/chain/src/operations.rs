@@ -6,7 +6,7 @@ use crate::{
 };
 use alloy::{
     eips::BlockNumberOrTag,
-    primitives::{Address, B256, Bytes, U256},
+    primitives::{Address, B256, Bytes, U256, hex},
     providers::{DynProvider, Provider},
     rpc::types::{Filter, Log},
     sol_types::SolEvent,
@@ -26,12 +26,16 @@ use tokio::{
 };
 use url::Url;
 
-/// Shaped like a signature, so that an account that checks it fails as late as it does with a true one.
-const STUB: [u8; 65] = {
-    let mut stub = [0x7a; 65];
-    stub[64] = 0x1c;
-    stub
-};
+/// An empty list: not every bundler takes nothing for it.
+const NO_PARAMS: [u8; 0] = [];
+
+/// A signature of nobody in particular, so that an account that checks it fails as late as it does with a true one: its
+/// first half has to be a point of the curve, and is the curve's own.
+const STUB: [u8; 65] = hex!(
+    "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+    "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+    "1b"
+);
 
 /// Everything that one session account sends through a bundler. Each redemption is judged, gets the account's next
 /// place at the entry point, and is waited for before the next one is.
@@ -70,7 +74,7 @@ impl<K: SessionSigner> Operations<K> {
         let bundler = transport(url)?;
         let node = foresight.node();
         let chain_id: U256 = bundler
-            .raw_request("eth_chainId".into(), ())
+            .raw_request("eth_chainId".into(), NO_PARAMS)
             .await
             .map_err(rpc("the bundler's chain id"))?;
         if chain_id != U256::from(node.chain_id()) {
@@ -80,7 +84,7 @@ impl<K: SessionSigner> Operations<K> {
             });
         }
         let served: Vec<Address> = bundler
-            .raw_request("eth_supportedEntryPoints".into(), ())
+            .raw_request("eth_supportedEntryPoints".into(), NO_PARAMS)
             .await
             .map_err(rpc("the bundler's entry points"))?;
         if !served.contains(&ENTRY_POINT) {
@@ -236,7 +240,7 @@ impl<K: SessionSigner> Operations<K> {
     /// What the bundler asks for, and where it has no word for that, what the node would pay.
     async fn price(&self) -> Result<Offer, ChainFault> {
         let asked: Result<Prices, _> =
-            self.bundler.raw_request("pimlico_getUserOperationGasPrice".into(), ()).await;
+            self.bundler.raw_request("pimlico_getUserOperationGasPrice".into(), NO_PARAMS).await;
         Ok(match asked {
             Ok(prices) => Offer {
                 max_fee_per_gas: prices.standard.max_fee_per_gas.saturating_to(),

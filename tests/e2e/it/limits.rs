@@ -236,6 +236,7 @@ async fn a_rotated_key_gets_its_gas_money_under_every_bundle() -> Result<()> {
     let first = links.first().context("no grant")?;
     let rotated = Grant::read(first, &environment)?.rotate(fresh.address())?.delegation;
     let rotated = [field.owner.signer.grant(&stage.domain(), rotated)?];
+    stage.fund(field.account(), bardo_testkit::STIPEND, U256::ZERO).await?;
     let paid = |key: Address| Execution {
         target: key,
         value: U256::from(1_000_000_000_000_000_u64),
@@ -243,8 +244,7 @@ async fn a_rotated_key_gets_its_gas_money_under_every_bundle() -> Result<()> {
     };
 
     let old = paid(heist.thief.address());
-    let top_up = single(&rotated, &paid(fresh.address()))?;
-    ensure!(fresh.redeem(stage, &[top_up]).await?.status(), "its gas money");
+    fresh.does(stage, &rotated, &paid(fresh.address())).await?;
     let refused = fresh.redeem(stage, &[single(&rotated, &old)?]).await;
     ensure!(!refused.is_ok_and(|receipt| receipt.status()), "the old key gets none");
     Ok(())

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint};
 use bardo_testkit::{Fault, Owner, Proxy, Stage, dollars, swap, swap_grant, unsigned};
 use golem_chain::{
-    AccountKind, ChainFault, Foresight, Landing, LaneFault, LanePolicy, Operations, hybrid_account,
+    AccountKind, ChainFault, Foresight, Landing, LanePolicy, Operations, hybrid_account,
     local::Bundler, revocation,
 };
 use golem_custody::{
@@ -133,12 +133,8 @@ async fn what_could_cost_too_much_or_cannot_be_paid_is_not_signed() -> Result<()
     let (stage, bundler) = staged().await?;
     let poor = Poor::new(&stage, Kind::Key, bundler.url(), policy()).await?;
     let refused = poor.operations.redeem(&poor.sale(&stage, 10)).await;
-    // An estimate is not made for nothing: the bundler may refuse before we do. Either way nothing is signed.
-    match refused {
-        Ok(Landing::Refused(denial)) => assert_eq!(denial.code, DenialCode::NoGas),
-        Err(LaneFault::Custody(_)) => {}
-        other => bail!("{other:?}"),
-    }
+    let Landing::Refused(denial) = refused? else { bail!("not refused") };
+    assert_eq!(denial.code, DenialCode::NoGas);
     let mut narrow = policy();
     narrow.clearing.fee_ceiling = U256::from(1);
     let poor = Poor::new(&stage, Kind::Key, bundler.url(), narrow).await?;
