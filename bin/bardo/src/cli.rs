@@ -195,7 +195,7 @@ pub(crate) enum DelegationCommand {
 
     /// Say what a thief of the key could cost you, by day and asset
     #[command(after_help = "Examples:
-  bardo delegation blast-radius grant.json
+  bardo delegation blast-radius grant.json --rpc URL
   bardo delegation blast-radius grant.json --facts facts.json --now 1794700800 --json
 
 Facts are what you read from the chain; whatever is missing is taken at its worst. JSON, all optional, every
@@ -280,6 +280,14 @@ Delegations may come in any order. What a state is not given for is shown as unk
         after_help = "Example:\n  bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw"
     )]
     Redeem(RedeemArgs),
+
+    /// Say what the chain knows of a grant: alive or dead, spent and left
+    #[command(after_help = "Examples:
+  bardo delegation status --rpc URL --context signed.json
+  bardo delegation status --rpc URL --context signed.json --token 0x… --json
+
+Everything is read on one block. Exit status 1 where the grant is dead.")]
+    Status(GrantStatusArgs),
 
     /// End a grant, or all charters, by one transaction of the owner's key
     #[command(after_help = "Examples:
@@ -413,6 +421,9 @@ pub(crate) struct BlastRadiusArgs {
     /// What you read from the chain, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) facts: Option<PathBuf>,
+    /// A node to read all of that from instead, by its JSON-RPC endpoint
+    #[arg(long, value_name = "URL", value_parser = endpoint, conflicts_with = "facts")]
+    pub(crate) rpc: Option<Url>,
     /// Second to reckon from [default: now]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=LAST_SECOND))]
     pub(crate) now: Option<u64>,
@@ -514,6 +525,21 @@ pub(crate) struct CallArgs {
     /// DelegationManager to redeem at
     #[arg(long, value_name = "ADDRESS", default_value_t = DELEGATION_MANAGER)]
     pub(crate) manager: Address,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrantStatusArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// Signed delegations as JSON, leaf first, or a permission context in hex; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: PathBuf,
+    /// DelegationManager that it is for
+    #[arg(long, value_name = "ADDRESS", default_value_t = DELEGATION_MANAGER)]
+    pub(crate) manager: Address,
+    /// A token that the grant does not mention and the account may hold
+    #[arg(long = "token", value_name = "ADDRESS", value_parser = input::address)]
+    pub(crate) tokens: Vec<Address>,
 }
 
 #[derive(Debug, Args)]

@@ -39,7 +39,10 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         }
         Command::Completions { shell } => commands::completions(shell),
         Command::Delegation(DelegationCommand::Hash { file }) => commands::hash(&file),
-        Command::Delegation(DelegationCommand::BlastRadius(args)) => commands::blast_radius(&args),
+        Command::Delegation(DelegationCommand::BlastRadius(args)) => {
+            commands::blast_radius(&args).await
+        }
+        Command::Delegation(DelegationCommand::Status(args)) => commands::status(&args).await,
         Command::Delegation(DelegationCommand::Sign(args)) => commands::sign(&args),
         Command::Delegation(DelegationCommand::Verify(args)) => commands::verify(&args),
         Command::Delegation(DelegationCommand::Attenuates(args)) => commands::attenuates(&args),

@@ -5,7 +5,8 @@ use crate::{
     prose::{self, DOLLARS, wrapped},
 };
 use alloy::primitives::U256;
-use golem_chain::environment;
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use golem_chain::{Node, environment, observe};
 use golem_delegation::blast_radius::{Asset, BlastRadius, Date, Day};
 use serde_json::{Value, json};
 
@@ -17,10 +18,20 @@ const LINES: usize = 31;
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// `bardo delegation blast-radius`
-pub(crate) fn blast_radius(args: &BlastRadiusArgs) -> Result<Answer, Failure> {
+pub(crate) async fn blast_radius(args: &BlastRadiusArgs) -> Result<Answer, Failure> {
     let chain = input::context(&args.file)?;
-    let facts = args.facts.as_deref().map(input::facts).transpose()?.unwrap_or_default();
-    let now = args.now.map_or_else(input::now, Ok)?;
+    let (facts, now) = match &args.rpc {
+        Some(url) => {
+            let node = Node::connect(url).await?;
+            node.require("DelegationManager", DELEGATION_MANAGER).await?;
+            let seen = observe(&node, DELEGATION_MANAGER, &chain, &[]).await?;
+            (seen.facts, args.now.unwrap_or(seen.block.timestamp))
+        }
+        None => {
+            let facts = args.facts.as_deref().map(input::facts).transpose()?;
+            (facts.unwrap_or_default(), args.now.map_or_else(input::now, Ok)?)
+        }
+    };
     let radius = BlastRadius::of(&chain, &environment(), now, &facts).or_use()?;
     Ok(Answer::yes(for_programs(&radius)?, for_people(&radius)))
 }

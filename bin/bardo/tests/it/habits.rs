@@ -19,6 +19,7 @@ const COMMANDS: &[&[&str]] = &[
     &["delegation", "tree"],
     &["delegation", "verify"],
     &["delegation", "simulate"],
+    &["delegation", "status"],
     &["delegation", "redeem"],
     &["demo"],
     &["deploy"],

@@ -15,5 +15,6 @@ mod inspect;
 mod permission;
 mod registry;
 mod revocation;
+mod status;
 mod up;
 mod vault;

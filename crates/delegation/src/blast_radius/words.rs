@@ -1,7 +1,7 @@
 //! What an owner reads.
 
 use super::BlastRadius;
-use crate::Utc;
+use crate::{State, Utc};
 use alloy_primitives::{Address, B256, U256};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -226,6 +226,26 @@ pub enum Ended {
         /// In its own words.
         why: String,
     },
+}
+
+impl Ended {
+    /// The same in one word.
+    ///
+    /// ```
+    /// use golem_delegation::{State, blast_radius::Ended};
+    /// assert_eq!(Ended::Expired { at: 9 }.state(), State::Expired);
+    /// assert_eq!(Ended::EpochRevoked { epoch: 1, lowest: 2 }.state(), State::RevokedByOwner);
+    /// ```
+    #[must_use]
+    pub const fn state(&self) -> State {
+        match self {
+            Self::Expired { .. } => State::Expired,
+            Self::Disabled { .. } | Self::EpochRevoked { .. } | Self::GenerationRevoked { .. } => {
+                State::RevokedByOwner
+            }
+            Self::NoCallsLeft { .. } | Self::WindowRefuses { .. } => State::Exhausted,
+        }
+    }
 }
 
 impl fmt::Display for Ended {
