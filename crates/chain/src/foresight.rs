@@ -17,11 +17,12 @@ use golem_custody::{
     Submit, TransactionPlan,
 };
 use revm::{
-    Context, ExecuteEvm as _, MainBuilder as _, MainContext as _,
-    context::TxEnv,
+    Context, ExecuteEvm as _, MainBuilder as _, MainContext as _, MainnetEvm,
+    context::{ContextTr as _, TxEnv},
     context_interface::result::{EVMError, ExecutionResult, ResultAndState},
     database::{CacheDB, WrapDatabaseRef},
     database_interface::{Database, DatabaseCommit as _, DatabaseRef as _},
+    handler::MainnetContext,
 };
 use state::{State, Unread};
 use std::{collections::BTreeSet, sync::Arc};
@@ -133,7 +134,7 @@ impl Foresight {
                         foreseen = true;
                     }
                     let mut more = State::clone(&state);
-                    more.read(&self.node, &wanted, &state::Codes::new()).await?;
+                    more.read(&self.node, &wanted, &state::Codes::default()).await?;
                     state = Arc::new(more);
                 }
             }
@@ -162,7 +163,7 @@ impl Foresight {
             .chain([call.to, call.from, header.beneficiary])
             .map(Unread::Account)
             .collect();
-        let mut codes = state::Codes::new();
+        let mut codes = state::Codes::default();
         if let Some(known) = &known {
             wanted.extend(known.used_lately());
             // A contract stays, but only down its own line: another block may never have seen it.
@@ -224,6 +225,17 @@ impl Call {
     fn of(redemption: &Redemption, redeemer: Address) -> Self {
         Self { from: redeemer, to: redemption.manager(), data: redemption.calldata() }
     }
+
+    fn transaction(&self, chain_id: u64) -> TxEnv {
+        TxEnv {
+            caller: self.from,
+            kind: TxKind::Call(self.to),
+            data: self.data.clone(),
+            gas_limit: MOST_GAS,
+            chain_id: Some(chain_id),
+            ..TxEnv::default()
+        }
+    }
 }
 
 /// The refusal in words. Of several grants each may be the one: who knows the rule that spoke has the word.
@@ -281,7 +293,8 @@ fn verdict(
 
 /// Runs a call on a state and looks at what it changed.
 fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>, Unread> {
-    let done = match transact(WrapDatabaseRef(state), state, call, chain_id) {
+    let mut once = machine(WrapDatabaseRef(state), state, chain_id);
+    let done = match once.transact(call.transaction(chain_id)) {
         Ok(done) => done,
         Err(EVMError::Database(unread)) => return Err(unread),
         Err(other) => return Ok(Err(other.to_string())),
@@ -295,12 +308,14 @@ fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>,
                 candidates.insert(changes::Question::Native(*address));
             }
         }
-        let mut before = CacheDB::new(state);
         let mut later = CacheDB::new(state);
         later.commit(after);
+        // One machine for each side: to make one costs more than most questions.
+        let mut before = machine(CacheDB::new(state), state, chain_id);
+        let mut later = machine(later, state, chain_id);
         changes::changes(&candidates, |which, question| {
-            let db = if which == changes::When::Before { &mut before } else { &mut later };
-            read(db, state, question, chain_id)
+            let side = if which == changes::When::Before { &mut before } else { &mut later };
+            read(side, question, chain_id)
         })?
     } else {
         Vec::new()
@@ -310,17 +325,16 @@ fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>,
 
 /// The answer of a view function; none where it has none.
 fn read(
-    db: &mut CacheDB<&State>,
-    state: &State,
+    machine: &mut Machine<CacheDB<&State>>,
     question: changes::Question,
     chain_id: u64,
 ) -> Result<Option<U256>, Unread> {
     if let changes::Question::Native(address) = question {
-        return Ok(db.basic(address)?.map(|info| info.balance));
+        return Ok(machine.ctx.db_mut().basic(address)?.map(|info| info.balance));
     }
     let Some((to, data)) = question.call() else { return Ok(None) };
     let call = Call { from: Address::ZERO, to, data };
-    match transact(db, state, &call, chain_id) {
+    match machine.transact(call.transaction(chain_id)) {
         Ok(done) => {
             let answer = done.result.into_output().unwrap_or_default();
             Ok((answer.len() == 32).then(|| U256::from_be_slice(&answer)))
@@ -330,14 +344,12 @@ fn read(
     }
 }
 
-fn transact<DB: Database>(
-    db: DB,
-    state: &State,
-    call: &Call,
-    chain_id: u64,
-) -> Result<ResultAndState, EVMError<DB::Error>> {
+type Machine<DB> = MainnetEvm<MainnetContext<DB>>;
+
+/// What runs calls in a block.
+fn machine<DB: Database>(db: DB, state: &State, chain_id: u64) -> Machine<DB> {
     let header = &state.within;
-    let mut evm = Context::mainnet()
+    Context::mainnet()
         .with_db(db)
         .modify_cfg_chained(|cfg| {
             cfg.chain_id = chain_id;
@@ -357,15 +369,7 @@ fn transact<DB: Database>(
             block.basefee = header.base_fee_per_gas.unwrap_or_default();
             block.prevrandao = Some(header.mix_hash);
         })
-        .build_mainnet();
-    evm.transact(TxEnv {
-        caller: call.from,
-        kind: TxKind::Call(call.to),
-        data: call.data.clone(),
-        gas_limit: MOST_GAS,
-        chain_id: Some(chain_id),
-        ..TxEnv::default()
-    })
+        .build_mainnet()
 }
 
 #[async_trait]

@@ -17,6 +17,7 @@ mod snapshot;
 mod survey;
 mod swap_grant;
 mod vault;
+mod watch;
 
 pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
@@ -33,3 +34,4 @@ pub use registry::{Entry, GolemState, Mood, Registry, Writing, Written};
 pub use survey::{Part, Place, Standing, places};
 pub use swap_grant::SwapGrant;
 pub use vault::{AccountCode, Holdings, Moved, Withdrawal, Withdrawn, account_code};
+pub use watch::{End, Heads, WatchFault, watch};

@@ -18,3 +18,4 @@ mod slice;
 mod terms;
 mod thief;
 mod trees;
+mod watch;

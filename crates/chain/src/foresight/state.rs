@@ -3,7 +3,7 @@
 use crate::{ChainFault, Node, node::rpc};
 use alloy::{
     eips::BlockId,
-    primitives::{Address, B256, Bytes, U256},
+    primitives::{Address, B256, Bytes, U256, map::HashMap},
     providers::Provider,
     rpc::{
         client::{BatchRequest, Waiter},
@@ -19,7 +19,7 @@ use revm::{
     state::AccountInfo,
 };
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 use tokio::task::JoinSet;
@@ -91,9 +91,9 @@ impl State {
         Self {
             header,
             within,
-            accounts: HashMap::new(),
-            slots: HashMap::new(),
-            hashes: HashMap::new(),
+            accounts: HashMap::default(),
+            slots: HashMap::default(),
+            hashes: HashMap::default(),
         }
     }
 

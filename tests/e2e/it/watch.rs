@@ -1,0 +1,147 @@
+//! SPEC G5, D19: that a grant ended is known from the block in which it did, told or asked for.
+
+use alloy::{primitives::U256, sol_types::SolCall as _};
+use anyhow::{Context as _, Result, ensure};
+use bardo_bindings::{GolemRegistry, framework::DELEGATION_MANAGER, golem_registry};
+use bardo_testkit::{Agent, Owner, Stage, dollars, swap};
+use golem_chain::{AccountKind, End, Heads, WatchFault, revocation, watch};
+use golem_delegation::{Delegation, PermissionContext, State, blast_radius::Ended};
+use std::time::Duration;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+use url::Url;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than a test waits: whoever knows sooner was told.
+const NEVER: Duration = Duration::from_secs(600);
+const OFTEN: Duration = Duration::from_millis(50);
+
+fn socket(stage: &Stage) -> Result<Url> {
+    let mut url = stage.chain().url().clone();
+    ensure!(url.set_scheme("ws").is_ok());
+    Ok(url)
+}
+
+type Watching = JoinHandle<Result<End, WatchFault>>;
+
+/// Watches in the background, from a first block on.
+async fn watching(mut heads: Heads, grant: &Delegation) -> Result<Watching> {
+    heads.next().await?;
+    watching_on(heads, grant)
+}
+
+fn watching_on(mut heads: Heads, grant: &Delegation) -> Result<Watching> {
+    let chain = PermissionContext::new(vec![grant.clone()])?;
+    Ok(tokio::spawn(async move { watch(&mut heads, DELEGATION_MANAGER, &chain).await }))
+}
+
+async fn ended(watching: Watching) -> Result<End> {
+    Ok(tokio::time::timeout(PATIENCE, watching).await.context("not known in time")???)
+}
+
+/// The owner disables one grant; gives the block.
+async fn disable(stage: &Stage, agent: &Agent) -> Result<u64> {
+    let data = revocation(&agent.grant);
+    let receipt = stage.send_as(agent.account, DELEGATION_MANAGER, U256::ZERO, data).await?;
+    ensure!(receipt.status());
+    receipt.block_number.context("no block")
+}
+
+async fn revoke_all(stage: &Stage, owner: &Owner) -> Result<u64> {
+    let data = GolemRegistry::revokeAllCall {}.abi_encode().into();
+    let receipt = stage.send_as(owner.signer.address(), golem_registry(), U256::ZERO, data).await?;
+    ensure!(receipt.status());
+    receipt.block_number.context("no block")
+}
+
+#[tokio::test]
+async fn a_revocation_is_known_in_its_block_told_or_asked_for() -> Result<()> {
+    for told in [true, false] {
+        let stage = Stage::open().await?;
+        let owner = stage.owner(AccountKind::Stateless7702).await?;
+        let heads = |stage: &Stage| -> Result<Heads> {
+            let node = stage.node().clone();
+            Ok(if told {
+                Heads::of(node, NEVER).told_by(socket(stage)?)
+            } else {
+                Heads::of(node, OFTEN)
+            })
+        };
+        let agent = Agent::hired(&stage, &owner, 5).await?;
+        let watched = watching(heads(&stage)?, &agent.grant).await?;
+        // A block in which nothing ends.
+        let _ = agent.attempt(&stage, &swap(&stage, agent.account, dollars(1))).await?.receipt()?;
+        let block = disable(&stage, &agent).await?;
+        let end = ended(watched).await?;
+        assert_eq!(end.block.number, block, "{told}");
+        ensure!(matches!(end.cause, Ended::Disabled { .. }), "{end:?}");
+
+        let golem = Agent::chartered(&stage, &owner, |_| ()).await?;
+        let watched = watching(heads(&stage)?, &golem.grant).await?;
+        let block = revoke_all(&stage, &owner).await?;
+        let end = ended(watched).await?;
+        assert_eq!((end.block.number, end.cause.state()), (block, State::RevokedByOwner));
+
+        let agent = Agent::hired(&stage, &owner, 5).await?;
+        let watched = watching(heads(&stage)?, &agent.grant).await?;
+        stage.warp(stage.now().await? + 604_801).await?;
+        assert_eq!(ended(watched).await?.cause.state(), State::Expired, "{told}");
+
+        let agent = Agent::hired(&stage, &owner, 1).await?;
+        let watched = watching(heads(&stage)?, &agent.grant).await?;
+        let _ = agent.attempt(&stage, &swap(&stage, agent.account, dollars(1))).await?.receipt()?;
+        assert_eq!(ended(watched).await?.cause.state(), State::Exhausted, "{told}");
+    }
+    Ok(())
+}
+
+/// Passes bytes to the node, and everything is cut when it is dropped.
+struct Wire {
+    url: Url,
+    task: JoinHandle<()>,
+}
+
+impl Wire {
+    async fn to(stage: &Stage) -> Result<Self> {
+        let port = stage.chain().url().port().context("no port")?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("ws://{}/", listener.local_addr()?).parse()?;
+        let task = tokio::spawn(async move {
+            let mut open = tokio::task::JoinSet::new();
+            while let Ok((mut from, _)) = listener.accept().await {
+                open.spawn(async move {
+                    let mut to = TcpStream::connect(("127.0.0.1", port)).await?;
+                    tokio::io::copy_bidirectional(&mut from, &mut to).await
+                });
+            }
+        });
+        Ok(Self { url, task })
+    }
+}
+
+/// A socket that is cut, or never was there: the node is asked.
+#[tokio::test]
+async fn where_nobody_tells_it_is_asked_for() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let wire = Wire::to(&stage).await?;
+    let heads = Heads::of(stage.node().clone(), OFTEN);
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let mut heads = heads.told_by(wire.url.clone());
+    heads.next().await?;
+    ensure!(heads.is_told(), "at first it is told");
+    let watched = watching_on(heads, &agent.grant)?;
+    wire.task.abort();
+    let block = disable(&stage, &agent).await?;
+    assert_eq!(ended(watched).await?.block.number, block);
+
+    // The port is closed by now.
+    let agent = Agent::hired(&stage, &owner, 4).await?;
+    let heads = Heads::of(stage.node().clone(), OFTEN).told_by(wire.url.clone());
+    let watched = watching(heads, &agent.grant).await?;
+    let block = disable(&stage, &agent).await?;
+    assert_eq!(ended(watched).await?.block.number, block);
+    Ok(())
+}
