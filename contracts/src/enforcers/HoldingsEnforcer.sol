@@ -39,9 +39,10 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 ///      another key, and whatever is done through it meanwhile counts here as done by this execution.
 ///
 ///      Under a share no liquidity is added: what is taken back is not bought, whatever the pool made of it. A
-///      drawdown alone allows it, and counts it as lost while it is out. A batch that takes back from a
-///      vault and sells less than all of it has bought the rest: from Conservation on, and below the
-///      floor, these are two executions. Cash is a token, and no vault's shares: selling for what such
+///      drawdown alone allows it, and counts it as lost while it is out; to take it back and to trade are
+///      two executions. A batch that takes back from a vault and sells less than all of it has bought the
+///      rest: from Conservation on, and below the floor, these are two executions too, and so are to
+///      convert and to send home, for what is sent counts as given. Cash is a token, and no vault's shares: selling for what such
 ///      shares are made of would count as buying it.
 ///
 ///      Not promised: where money goes; a rule about recipients decides over that. That a listed vault's

@@ -6,6 +6,7 @@ import {IVault} from "../interfaces/ITokens.sol";
 import {Action, Class, Role} from "./Actions.sol";
 import {Phase} from "./GolemPhase.sol";
 import {Listing} from "./Listing.sol";
+import {Positions} from "./Positions.sol";
 
 /// @notice What an owner signs about the things his account holds. Bounds are in basis points.
 struct HoldingsBound {
@@ -36,8 +37,10 @@ struct Holding {
     address position;
     /// @dev Whether a vault's books say what it is worth.
     bool shares;
-    /// @dev The position that withdrawals make of it, which nobody measures; set where it is worth something.
-    address home;
+    /// @dev The positions that withdrawals, which nobody measures, can make of it: itself first, then a
+    ///      vault's asset, and so on. As many as are counted; set where it is worth something.
+    address[] path;
+    uint256 length;
     uint256 unitsBefore;
     uint256 units;
     /// @dev In micro-dollars and at the prices of now; zero until they are judged.
@@ -52,11 +55,14 @@ struct Holding {
 ///
 ///      A position is what is held of one listed token. Ether and wrapped ether are one: to wrap is not
 ///      to buy; whoever lists one lists the other, or what is wrapped seems new. A vault's shares are
-///      a position of their own, whatever its asset, for what they risk is the vault; that asset must
-///      be listed. And they are of one family with it, through vaults of vaults too, for they come home
-///      unmeasured: whatever of a family is bought, all of it counts. What is not listed counts as nothing,
-///      so that nothing is unwrapped unless coins are listed. Liquidity counts as nothing too: it has
-///      left until it is taken back, and under a share there is none.
+///      a position of their own, whatever its asset, for what they risk is the vault; they are worth what
+///      the books of all vaults on the way say, down to an asset that must be listed. And whatever leads
+///      to a position is of its family, for it comes home unmeasured: when more of a position is bought,
+///      all that leads to it counts, and so does all that leads to whatever it leads to itself. What is
+///      not listed counts as nothing, so that none of it leaves, and nothing is unwrapped unless coins are
+///      listed. Liquidity counts as nothing too: it has left until it is taken back, which is an execution
+///      of its own, and under a share there is none. Where a chain's coin is a token too, one of them is
+///      listed and not both.
 ///
 ///      An execution is judged by what the account held before it and holds after it, both at the
 ///      prices after it, so that no feed's move counts as its gain or loss. Each worth rounds down to a micro-dollar.
@@ -75,6 +81,8 @@ library Holdings {
     error Holdings_StaleSeries(uint256 series, uint256 highest);
     /// @notice Liquidity comes back as whatever the pool made of it, and so no share could be kept.
     error Holdings_Liquidity();
+    /// @notice What comes back from a pool is not there to be lost in the same execution.
+    error Holdings_Mixed();
     /// @notice Malformed terms: more than the whole.
     error Holdings_Bps(uint256 bps);
     /// @notice Malformed terms: shorter than `least` bytes.
@@ -104,6 +112,10 @@ library Holdings {
         | (1 << uint256(Class.Disapprove)) | (1 << uint256(Class.Transfer))
         | (1 << uint256(Class.Wrap)) | (1 << uint256(Class.Unwrap)) | (1 << uint256(Class.GasTopUp))
         | (1 << uint256(Class.Settle)) | (1 << uint256(Class.Publish));
+
+    /// @dev What comes back by these was not worth anything before.
+    uint256 private constant FROM_POOLS = (1 << uint256(Class.RemoveLiquidity))
+        | (1 << uint256(Class.Collect)) | (1 << uint256(Class.BurnPosition));
 
     // Narrowing is how a field is cut out of a word: what stands above it falls away.
     // forge-lint: disable-start(unsafe-typecast)
@@ -147,18 +159,22 @@ library Holdings {
         return false;
     }
 
-    /// @notice Refuses what would let a position leave its share unseen: liquidity, while a share is
-    ///         bound; and to unwrap what is then not looked at.
+    /// @notice Refuses what would be lost, or leave its share, unseen: liquidity, while a share is bound; to
+    ///         unwrap what is then not looked at; to give what was not looked at before; and to give
+    ///         in the same execution what a pool only gave back.
     function requireSeen(
         bytes calldata listing,
         HoldingsBound memory bound,
         Action[] memory actions
-    ) internal pure {
+    ) internal view {
         bool shared = bound.thrivingBps < WHOLE || bound.stableBps < WHOLE;
+        bool measured = measures(actions);
         for (uint256 i = 0; i < actions.length; i++) {
             Class class = actions[i].class;
             if (class == Class.AddLiquidity && shared) revert Holdings_Liquidity();
             if (class == Class.Unwrap) listing.requireToken(address(0));
+            if (measured && FROM_POOLS & (1 << uint256(class)) != 0) revert Holdings_Mixed();
+            _requireGiven(listing, actions[i]);
         }
     }
 
@@ -234,8 +250,7 @@ library Holdings {
             if (phase > Phase.Stable) revert Holdings_PhaseForbidsGrowth(position, phase);
             if (below) revert Holdings_Drawdown(position, sums.total, least);
             if (value > most) revert Holdings_TooLarge(position, value, most);
-            address home = holdings[i].home;
-            if (home != cash) _requireFamily(holdings, home, most);
+            _requireFamilies(holdings, i, cash, most);
         }
         // A mark beyond its field is kept as the most.
         return (word & ~MARK) | (mark < MARK ? mark : MARK);
@@ -277,13 +292,38 @@ library Holdings {
     }
 
     /// @dev Where withdrawals lead from a token, through as many vaults as are listed: a circle ends too.
-    function _home(bytes calldata listing, address token) private view returns (address) {
-        uint256 left = listing.tokenCount() + listing.targetCount();
-        while (left != 0 && listing.role(token) == Role.Vault) {
+    function _trace(bytes calldata listing, Holding memory holding) private view {
+        uint256 most = listing.tokenCount() + listing.targetCount() + 1;
+        address token = holding.token;
+        holding.path = new address[](most);
+        holding.path[0] = holding.position;
+        holding.length = 1;
+        while (holding.length < most && listing.role(token) == Role.Vault) {
             token = IVault(token).asset();
-            left--;
+            holding.path[holding.length] = _positionOf(listing, token);
+            holding.length++;
         }
-        return _positionOf(listing, token);
+    }
+
+    /// @dev What is given for something else.
+    function _requireGiven(bytes calldata listing, Action memory action) private view {
+        if (action.class == Class.Swap) {
+            _requireHoldable(listing, action.tokenOut);
+        } else if (action.class == Class.Deposit) {
+            _requireHoldable(listing, IVault(action.target).asset());
+        } else if (action.class == Class.AddLiquidity) {
+            (address token0, address token1) = (action.tokenOut, action.tokenOut2);
+            // Only a mint names its pool; an increase names a position, and that names it.
+            if (token0 == address(0)) {
+                (token0, token1,) = Positions.poolOf(action.target, action.positionId);
+            }
+            _requireHoldable(listing, token0);
+            _requireHoldable(listing, token1);
+        }
+    }
+
+    function _requireHoldable(bytes calldata listing, address token) private pure {
+        if (listing.role(token) != Role.Vault) listing.requireToken(token);
     }
 
     // What it is worth
@@ -298,10 +338,9 @@ library Holdings {
         for (uint256 i = 0; i < holdings.length; i++) {
             Holding memory holding = holdings[i];
             if (holding.unitsBefore == 0 && holding.units == 0) continue;
-            address asset = holding.shares ? IVault(holding.token).asset() : holding.token;
-            holding.home = _home(listing, asset);
-            uint256 then = _value(listing, answers, holding, asset, holding.unitsBefore);
-            uint256 value = _value(listing, answers, holding, asset, holding.units);
+            _trace(listing, holding);
+            uint256 then = _value(listing, answers, holding, holding.unitsBefore);
+            uint256 value = _value(listing, answers, holding, holding.units);
             (holding.valueBefore, holding.value) = (then, value);
             sums.totalBefore += then;
             sums.total += value;
@@ -314,13 +353,14 @@ library Holdings {
         bytes calldata listing,
         uint256[] memory answers,
         Holding memory holding,
-        address asset,
         uint256 units
     ) private view returns (uint256) {
-        if (holding.shares) {
-            units = IVault(holding.token).convertToAssets(units);
+        address token = holding.token;
+        for (uint256 i = 1; i < holding.length; i++) {
+            units = IVault(token).convertToAssets(units);
+            token = IVault(token).asset();
         }
-        return listing.valueIn(answers, asset, units);
+        return listing.valueIn(answers, token, units);
     }
 
     /// @dev A position in all forms it is held in: whether it grew, by units, so that a price that moved is
@@ -342,17 +382,35 @@ library Holdings {
         grew = units > then;
     }
 
+    /// @dev A position that grew, and whatever it leads to, each with all that leads there; but for cash.
+    function _requireFamilies(Holding[] memory holdings, uint256 grown, address cash, uint256 most)
+        private
+        pure
+    {
+        for (uint256 i = 0; i < holdings[grown].length; i++) {
+            address node = holdings[grown].path[i];
+            if (node != cash) _requireFamily(holdings, node, most);
+        }
+    }
+
     /// @dev What goes from one member to another, as into a vault, is no growth of the family; both sides are at the
     ///      prices of now.
-    function _requireFamily(Holding[] memory holdings, address home, uint256 most) private pure {
+    function _requireFamily(Holding[] memory holdings, address node, uint256 most) private pure {
         uint256 then;
         uint256 value;
         for (uint256 i = 0; i < holdings.length; i++) {
-            if (holdings[i].home != home) continue;
+            if (!_leadsTo(holdings[i], node)) continue;
             then += holdings[i].valueBefore;
             value += holdings[i].value;
         }
-        if (value > then && value > most) revert Holdings_TooLarge(home, value, most);
+        if (value > then && value > most) revert Holdings_TooLarge(node, value, most);
+    }
+
+    function _leadsTo(Holding memory holding, address node) private pure returns (bool) {
+        for (uint256 i = 0; i < holding.length; i++) {
+            if (holding.path[i] == node) return true;
+        }
+        return false;
     }
 
     function _max(uint256 a, uint256 b) private pure returns (uint256) {

@@ -230,33 +230,91 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         refusesAs(Holdings.Holdings_TooLarge.selector, buy(200e6));
     }
 
-    /// @dev Up to four of them, each listed as a token or as a target: what was bought and hidden counts.
-    function testFuzz_a_chain_of_vaults_is_one_family(uint8 depth, uint8 asTokens) public {
+    /// @dev Up to four of them on ether or on cash, each listed as a token or as a target: what was bought and
+    ///      hidden counts at every vault on the way.
+    function testFuzz_a_chain_of_vaults_is_one_family(uint8 depth, uint8 asTokens, bool onCash)
+        public
+    {
         depth = uint8(within(depth, 1, 4));
         vm.deal(law.account, 0);
         law.targets = target(ROUTER_02, Role.SwapRouter02);
         address[] memory chain = new address[](depth + 1);
-        chain[0] = address(WETH);
+        chain[0] = onCash ? address(USDC) : address(WETH);
         for (uint256 i = 1; i <= depth; i++) {
-            chain[i] = address(new YieldVault(IERC20(chain[i - 1]), "lair", "LAIR", 0));
-            bool asToken = asTokens >> i & 1 == 1;
-            // What a vault is made of has a price, or its shares have none.
-            Role role = asToken ? Role.Vault : Role.None;
-            bytes memory decimals = abi.encodePacked(uint8(18), uint8(8), uint32(30 days));
-            law.tokens =
-                bytes.concat(law.tokens, abi.encodePacked(chain[i], role, ethUsd, decimals));
-            if (!asToken) law.targets = bytes.concat(law.targets, target(chain[i], Role.Vault));
-            vm.prank(law.account);
-            IToken(chain[i - 1]).approve(chain[i], type(uint256).max);
+            chain[i] = _vaultOf(chain[i - 1], asTokens >> i & 1 == 1);
         }
-        accepts(buy(2_900e6));
+        if (!onCash) accepts(buy(2_900e6));
+        uint256 all = onCash ? 2_900e6 : WETH.balanceOf(law.account);
         for (uint256 i = 1; i <= depth; i++) {
-            uint256 all = IERC20(chain[i - 1]).balanceOf(law.account);
-            accepts(Execution(chain[i], 0, abi.encodeCall(IVault.deposit, (all, law.account))));
+            accepts(_into(chain[i], all));
+            all = IERC20(chain[i]).balanceOf(law.account);
         }
 
+        Execution memory more = onCash ? _into(chain[1], 200e6) : buy(200e6);
+        refusesAs(Holdings.Holdings_TooLarge.selector, more);
+        accepts(onCash ? _into(chain[1], 50e6) : buy(50e6));
+    }
+
+    /// @dev Two outer vaults hide two parts of one inner: all of it comes home to the inner one.
+    function test_what_several_vaults_hide_counts_for_the_one_they_share() public {
+        vm.deal(law.account, 0);
+        address inner = _vaultOf(address(USDC), true);
+        address[2] memory outer = [_vaultOf(inner, false), _vaultOf(inner, false)];
+        accepts(_into(inner, 2_900e6));
+        accepts(_into(outer[0], IERC20(inner).balanceOf(law.account)));
+
+        refusesAs(Holdings.Holdings_TooLarge.selector, _into(inner, 2_900e6));
+        accepts(_into(inner, 50e6));
+        accepts(_into(outer[1], IERC20(inner).balanceOf(law.account)));
+        refusesAs(Holdings.Holdings_TooLarge.selector, _into(inner, 100e6));
+    }
+
+    /// @dev A family beyond its share may not gather in one of its vaults either.
+    function test_a_family_beyond_its_share_is_not_put_into_one_vault() public {
+        vm.deal(law.account, 0);
+        address lair = _vaultOf(address(WETH), false);
+        vm.deal(law.account, 4 ether);
+        wrap(4 ether);
+        uint256 half = WETH.balanceOf(law.account);
+
+        refusesAs(Holdings.Holdings_TooLarge.selector, _into(lair, half));
+        accepts(_into(lair, half / 4));
+    }
+
+    /// @dev Shares of shares are worth what all the books say, and not what a feed of the inner ones would.
+    function test_shares_of_shares_are_worth_what_the_books_on_the_way_say() public {
+        vm.deal(law.account, 0);
+        address inner = _vaultOf(address(WETH), true);
+        address outer = _vaultOf(inner, false);
+        vm.deal(address(this), 50 ether);
+        IWeth(address(WETH)).deposit{value: 50 ether}();
+        WETH.approve(inner, 10 ether);
+        IVault(inner).deposit(10 ether, address(this));
+        // It earned: a share of it is five ether.
+        vm.assertTrue(IERC20(address(WETH)).transfer(inner, 40 ether), "earned");
+        accepts(buy(2_900e6));
+        accepts(_into(inner, WETH.balanceOf(law.account)));
+        accepts(_into(outer, IERC20(inner).balanceOf(law.account)));
+
         refusesAs(Holdings.Holdings_TooLarge.selector, buy(200e6));
-        accepts(buy(50e6));
+    }
+
+    /// @dev A vault of this asset, which the account listed and approved.
+    function _vaultOf(address asset, bool asToken) private returns (address made) {
+        made = address(new YieldVault(IERC20(asset), "lair", "LAIR", 0));
+        if (asToken) {
+            bytes memory decimals = abi.encodePacked(uint8(18), uint8(8), uint32(30 days));
+            law.tokens =
+                bytes.concat(law.tokens, abi.encodePacked(made, Role.Vault, ethUsd, decimals));
+        } else {
+            law.targets = bytes.concat(law.targets, target(made, Role.Vault));
+        }
+        vm.prank(law.account);
+        IToken(asset).approve(made, type(uint256).max);
+    }
+
+    function _into(address lair, uint256 amount) private view returns (Execution memory) {
+        return Execution(lair, 0, abi.encodeCall(IVault.deposit, (amount, law.account)));
     }
 
     /// @dev Ether and wrapped ether are one position while both are looked at.
@@ -448,6 +506,32 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         accepts(increase(id, 1e6));
     }
 
+    /// @dev What a pool gives back was not counted, and so it is not lost in the same breath.
+    function test_what_comes_back_from_a_pool_is_not_given_in_the_same_execution() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        bytes memory why = abi.encodeWithSelector(Holdings.Holdings_Mixed.selector);
+        uint256 id = position();
+        refuses(why, two(removeLiquidity(id), buy(1e6)));
+        refuses(why, two(buy(1e6), callOf(Class.Collect, id)));
+        refuses(why, two(increase(id, 1e6), callOf(Class.Collect, id)));
+        accepts(two(removeLiquidity(id), callOf(Class.Collect, id)));
+        accepts(buy(1e6));
+    }
+
+    /// @dev What nobody looked at before is not given: wrapped where only coins are listed, or out of a vault.
+    function test_what_is_not_listed_is_not_given() public {
+        vm.deal(law.account, 4 ether);
+        law.tokens = bytes.concat(token(address(USDC), usdcUsd, 6), token(ETHER, ethUsd, 18));
+        law.targets = bytes.concat(law.targets, target(address(WETH), Role.Weth));
+        accepts(buy(1e6));
+        accepts(Execution(address(WETH), 4 ether, abi.encodeCall(IWeth.deposit, ())));
+        bytes memory why =
+            abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, address(WETH));
+        refuses(why, sellWeth(1e15));
+        refuses(why, two(callOf(Class.Approve, 0), sellWeth(1e15)));
+        accepts(Execution(address(WETH), 0, abi.encodeCall(IWeth.withdraw, (4 ether))));
+    }
+
     /// @dev ATK-25: what is not listed is not worth anything, however much of it there is.
     function test_a_token_that_is_not_listed_counts_as_lost() public {
         law.tokens = token(address(USDC), usdcUsd, 6);
@@ -488,18 +572,6 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         accepts(buy(1e6));
         vm.assertTrue(mark() < 6_100e6, "begins anew");
         vm.assertEq(begun(), 2, "series");
-    }
-
-    /// @dev ATK-31, SPEC D17: what a Golem is fed or rotated to carries the charter's next number, and the
-    ///      mark's own one stays.
-    function test_a_grant_of_a_higher_epoch_sheds_no_mark() public {
-        law.tokens = token(address(USDC), usdcUsd, 6);
-        accepts(buy(1_500e6));
-        for (uint16 i = 0; i < 3; i++) {
-            law.epoch += 1;
-            refusesAs(Holdings.Holdings_Loss.selector, buy(1e6));
-        }
-        vm.assertEq(USDC.balanceOf(law.account), 8_500e6, "the floor held");
     }
 
     function test_a_new_grant_of_the_same_series_sheds_no_mark() public {

@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {PriceAggregator} from "../../local/PriceAggregator.sol";
 import {HoldingsEnforcer} from "../../src/enforcers/HoldingsEnforcer.sol";
 import {IToken} from "../../src/interfaces/ITokens.sol";
+import {ISwapRouter02} from "../../src/interfaces/IUniswapV3.sol";
 import {SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
 import {GolemRegistry} from "../../src/registry/GolemRegistry.sol";
 import {Role} from "../../src/rules/Actions.sol";
@@ -361,8 +362,12 @@ contract HoldingsLife is CharterTest {
         );
     }
 
-    function _swap() private pure returns (bytes memory) {
-        return single(ROUTER_02, sellUsdc(1, 0, ACCOUNT));
+    /// @dev Of listed tokens; what it moves in truth is for the life to say.
+    function _swap() private view returns (bytes memory) {
+        ISwapRouter02.ExactInputSingleParams memory params;
+        (params.tokenIn, params.tokenOut) = (address(_tokens[0]), address(_tokens[1]));
+        (params.fee, params.recipient, params.amountIn) = (500, ACCOUNT, 1);
+        return single(ROUTER_02, abi.encodeCall(ISwapRouter02.exactInputSingle, (params)));
     }
 
     function _approval() private view returns (bytes memory) {
