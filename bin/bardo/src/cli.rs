@@ -198,7 +198,8 @@ pub(crate) enum DelegationCommand {
   bardo delegation blast-radius grant.json --rpc URL
   bardo delegation blast-radius grant.json --facts facts.json --now 1794700800 --json
 
-Facts are what you read from the chain; whatever is missing is taken at its worst. JSON, all optional, every
+Facts are what you read from the chain; whatever is missing is taken at its worst, but for a token's decimals: there the
+charter is believed, and that is said. JSON, all optional, every
 number a decimal string, token 0x0000…0000 the chain's coin, all amounts in base units:
 
   {

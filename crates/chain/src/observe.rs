@@ -73,6 +73,9 @@ pub async fn observe(
             }
         }
     }
+    for vault in named(&listings, &[Role::Vault]) {
+        tokens.extend(said(on.read(vault, Erc4626::assetCall {}).await)?);
+    }
     let (account, key) = (chain.root().delegator, chain.leaf().delegate);
     for token in tokens {
         facts.tokens.insert(token, held(&on, token, account, key, &listings).await?);
@@ -183,23 +186,14 @@ async fn held(
         });
     }
     let balance = |account: Address| on.read(token, Erc20::balanceOfCall { account });
-    let named = |roles: &'static [Role]| {
-        let targets = listings.iter().flat_map(|listing| &listing.targets);
-        let targets = targets.map(|known| (known.target, Some(known.role)));
-        let tokens = listings.iter().flat_map(|listing| &listing.tokens);
-        let tokens = tokens.map(|known| (known.token, known.role));
-        let all =
-            targets.chain(tokens).filter(|(_, role)| role.is_some_and(|it| roles.contains(&it)));
-        all.map(|(address, _)| address).collect::<BTreeSet<_>>()
-    };
     let mut allowance = Some(U256::ZERO);
-    for spender in named(SPENDERS) {
+    for spender in named(listings, SPENDERS) {
         let may = Erc20::allowanceCall { owner: account, spender };
         let may = said(on.read(token, may).await)?;
         allowance = allowance.zip(may).map(|(all, may)| all.saturating_add(may));
     }
     let mut in_vaults = Some(U256::ZERO);
-    for vault in named(&[Role::Vault]) {
+    for vault in named(listings, &[Role::Vault]) {
         let Some(asset) = said(on.read(vault, Erc4626::assetCall {}).await)? else {
             in_vaults = None;
             continue;
@@ -215,7 +209,7 @@ async fn held(
         in_vaults = in_vaults.zip(worth).map(|(all, worth)| all.saturating_add(worth));
     }
     let mut in_positions = Some(U256::ZERO);
-    for positions in named(&[Role::PositionManager]) {
+    for positions in named(listings, &[Role::PositionManager]) {
         let count = NonfungiblePositionManager::balanceOfCall { owner: account };
         // What positions hold depends on the pool's price of the moment: with any, it is not known here.
         if said(on.read(positions, count).await)? != Some(U256::ZERO) {
@@ -231,6 +225,16 @@ async fn held(
         allowance,
         key_balance: said(balance(key).await)?,
     })
+}
+
+/// Everything that has one of the roles.
+fn named(listings: &[Listing], roles: &[Role]) -> BTreeSet<Address> {
+    let targets = listings.iter().flat_map(|listing| &listing.targets);
+    let targets = targets.map(|known| (known.target, Some(known.role)));
+    let tokens = listings.iter().flat_map(|listing| &listing.tokens);
+    let all = targets.chain(tokens.map(|known| (known.token, known.role)));
+    let wanted = all.filter(|(_, role)| role.is_some_and(|role| roles.contains(&role)));
+    wanted.map(|(address, _)| address).collect()
 }
 
 /// By the feed that the owner signed; the coin's is its wrapped form's.

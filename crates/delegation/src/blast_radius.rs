@@ -422,8 +422,9 @@ impl BlastRadius {
         observed: &Observed,
     ) -> Result<Self, BlastRadiusError> {
         check_size(chain)?;
+        let key = chain.leaf().delegate;
         let alone = law::redeemable_alone(chain);
-        let law = Law::read(alone.as_ref().unwrap_or(chain), environment, now, observed);
+        let law = Law::read(alone.as_ref().unwrap_or(chain), key, environment, now, observed);
         let reckoning = Reckoning::new(&law, observed)?;
         let until = law.until;
         // Nothing changes after the end, and an end that never comes is reckoned as the last second there is.
@@ -454,6 +455,9 @@ impl BlastRadius {
             assumptions.insert(Assumption::HigherLink { delegation: higher.leaf().hash().0 });
         }
         assumptions.extend(words::ALWAYS);
+        assumptions.extend(
+            reckoning.believed.iter().map(|token| Assumption::DecimalsBelieved { token: *token }),
+        );
         assumptions.extend(
             reckoning.misread.iter().map(|token| Assumption::DecimalsContradict { token: *token }),
         );

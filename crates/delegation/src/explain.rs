@@ -72,10 +72,15 @@ pub enum Gap {
     NoSpendBound,
     /// Nothing bounds the coins that a call carries.
     CoinsUnbounded,
-    /// A caveat that binds nothing: its contract keeps what the first of its kind said.
+    /// A caveat that adds no bound: its contract keeps the amounts that the first of its kind said.
     OnlyCounts {
         /// Which, from zero.
         caveat: usize,
+    },
+    /// What goes home goes to whoever uses it, or to a contract that anybody can call.
+    NoHome {
+        /// Whom the charter calls home.
+        beneficiary: Address,
     },
     /// Nobody signed it.
     NotSigned,
@@ -105,8 +110,12 @@ impl fmt::Display for Gap {
             }
             Self::OnlyCounts { caveat } => write!(
                 f,
-                "caveat {} binds nothing: its contract keeps what the first of its kind said",
+                "caveat {} adds no bound: its contract keeps the amounts that the first of its kind said",
                 caveat + 1
+            ),
+            Self::NoHome { beneficiary } => write!(
+                f,
+                "no home: what is sent to {beneficiary} is not yours any more, and anything may be sent there"
             ),
             Self::NotSigned => f.write_str("no signature: it is worth nothing yet"),
             Self::Unknown(1) => {
@@ -201,12 +210,23 @@ fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> 
         let rule = rule.as_ref().ok().filter(|rule| rule.keeps_its_first())?;
         (!schedules.insert(rule.kind())).then_some(Gap::OnlyCounts { caveat })
     });
+    let homeless = rules.iter().filter_map(|rule| match rule {
+        Rule::GolemCharter(charter) => {
+            let (home, listing) = (charter.beneficiary, &charter.listing);
+            let key = home == charter.agent_key || home == delegation.delegate;
+            let listed = listing.targets.iter().any(|known| known.target == home)
+                || listing.tokens.iter().any(|known| known.token == home);
+            let sends = charter.classes.contains(Class::Transfer);
+            (sends && (key || listed)).then_some(Gap::NoHome { beneficiary: home })
+        }
+        _ => None,
+    });
     let malformed = read.iter().enumerate().filter_map(|(caveat, rule)| {
         let error = rule.as_ref().err()?.clone();
         Some(Gap::Malformed { caveat, error })
     });
     let found = found.into_iter().filter_map(|(is, gap)| is.then_some(gap));
-    found.chain(only_count).chain(malformed).collect()
+    found.chain(only_count).chain(homeless).chain(malformed).collect()
 }
 
 /// Whether only tokens are bounded, and a call to one may carry coins.
@@ -233,10 +253,13 @@ fn leaves_coins(rules: &[&Rule]) -> bool {
                 | Rule::NativeTokenStreaming(_)
                 | Rule::NativeTokenTransferAmount(_)
                 | Rule::SpecificActionErc20TransferBatch(_)
-                | Rule::ValueLte(_)
         )
     });
-    tokens && !coins
+    let limited = any(|rule| matches!(rule, Rule::LimitedCalls(_)));
+    let capped = rules.iter().any(|rule| {
+        matches!(rule, Rule::ValueLte(most) if most.0.is_zero() || (limited && most.0 != U256::MAX))
+    });
+    tokens && !coins && !capped
 }
 
 /// Whether all that is ever spent under these rules, or in any period, has a bound.
@@ -255,10 +278,11 @@ fn bounds_spending(rules: &[&Rule]) -> bool {
                 | Rule::Erc20Streaming(_)
                 | Rule::Erc20TransferAmount(_)
                 | Rule::Erc721Transfer(_)
-                | Rule::MultiTokenPeriod(_)
                 | Rule::SpecificActionErc20TransferBatch(_)
         )
     });
+    // Of two lists of periods whoever redeems picks the entry that counts.
+    let lists = rules.iter().filter(|rule| matches!(rule, Rule::MultiTokenPeriod(_))).count();
     let coins = any(|rule| {
         matches!(
             rule,
@@ -267,10 +291,16 @@ fn bounds_spending(rules: &[&Rule]) -> bool {
                 | Rule::NativeTokenTransferAmount(_)
         )
     });
+    // A call with data can do more than carry coins, each time it is made.
+    let plain = any(|rule| match rule {
+        Rule::ExactCalldata(rule) => rule.0.is_empty(),
+        Rule::ExactExecution(rule) => rule.0.call_data.is_empty(),
+        _ => false,
+    });
     let fixed = any(|rule| matches!(rule, Rule::ExactCalldata(_) | Rule::ExactExecution(_)));
     let whole = any(|rule| matches!(rule, Rule::ExactExecution(_) | Rule::ExactExecutionBatch(_)));
     let limited = any(|rule| matches!(rule, Rule::LimitedCalls(_)));
-    alone || (coins && fixed) || (whole && limited)
+    alone || lists == 1 || (coins && (plain || (fixed && limited))) || (whole && limited)
 }
 
 impl Rule {
@@ -280,7 +310,6 @@ impl Rule {
             self,
             Self::Erc20PeriodTransfer(_)
                 | Self::Erc20Streaming(_)
-                | Self::MultiTokenPeriod(_)
                 | Self::NativeTokenPeriodTransfer(_)
                 | Self::NativeTokenStreaming(_)
         )

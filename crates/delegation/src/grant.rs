@@ -99,6 +99,14 @@ pub enum GrantError {
         /// The old grant's.
         highest: u16,
     },
+    /// A mark that ended: everything would be refused.
+    #[error("series {series} of the drawdown's mark is below {highest}")]
+    StaleSeries {
+        /// What was given.
+        series: u16,
+        /// The old grant's.
+        highest: u16,
+    },
     /// The owner has revoked everything since.
     #[error("generation {generation} is below {known}")]
     StaleGeneration {
@@ -500,7 +508,9 @@ impl<'a> Grant<'a> {
         rename(&mut next.listing, old, key);
         let rules = self.rules.iter().map(|rule| {
             let mut rule = rule.clone();
-            if let Rule::Redeemer(Redeemer(keys)) = &mut rule {
+            if let Rule::Redeemer(Redeemer(keys)) | Rule::AllowedTargets(AllowedTargets(keys)) =
+                &mut rule
+            {
                 keys.iter_mut().filter(|listed| **listed == old).for_each(|listed| *listed = key);
             }
             // A rule that does not know the new key would refuse its gas money.
@@ -509,7 +519,14 @@ impl<'a> Grant<'a> {
             }
             rule
         });
-        self.renewed(key, next, rules.collect())
+        let renewal = self.renewed(key, next, rules.collect())?;
+        // A wrapped caveat, or one that nobody can read: whatever it says, it says it of a key that is gone.
+        let names = |caveat: &Caveat| caveat.terms.windows(20).any(|bytes| bytes == old.as_slice());
+        if renewal.delegation.caveats.iter().any(names) {
+            let why = "a caveat that cannot be rewritten names it";
+            return Err(GrantError::Key { key: old, why });
+        }
+        Ok(renewal)
     }
 
     /// Other limits for the same Golem: `caveats` in place of all there were.
@@ -549,7 +566,13 @@ impl<'a> Grant<'a> {
         let signature = Bytes::new();
         let delegation =
             Delegation { delegate, caveats, salt, signature, ..self.delegation.clone() };
-        let charter = Grant::read(&delegation, self.environment)?.charter;
+        let new = Grant::read(&delegation, self.environment)?;
+        if let (Some(series), Some(highest)) = (series(&new.rules), series(&self.rules))
+            && series < highest
+        {
+            return Err(GrantError::StaleSeries { series, highest });
+        }
+        let charter = new.charter;
         let old = &self.charter;
         for (same, what) in [
             (charter.golem_id == old.golem_id, "Golem"),
@@ -600,6 +623,14 @@ impl<'a> Grant<'a> {
         });
         self.regrant(delegate, caveats.collect::<Result<_, _>>()?)
     }
+}
+
+/// The number of the drawdown's mark, where there is one.
+fn series(rules: &[Rule]) -> Option<u16> {
+    rules.iter().find_map(|rule| match rule {
+        Rule::Holdings(rule) => Some(rule.series),
+        _ => None,
+    })
 }
 
 /// The agent's key is another one now.

@@ -14,7 +14,7 @@ use std::io::{Write, stderr};
 pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
     let delegation = input::delegation(&args.file)?;
     if !args.unbounded
-        && let Some(reason) = unbounded(&delegation)
+        && let Some(reason) = unbounded(&delegation, args.parent.is_some())
     {
         let reason = format!("{reason}; sign it with --unbounded if that is what you want");
         return Ok(Answer::no(json!({ "signed": false, "reason": reason }), reason));
@@ -75,7 +75,7 @@ pub(super) fn malformed(delegation: &Delegation) -> Option<(usize, Kind, TermsEr
 }
 
 /// ATK-11: authority without bounds is not given by accident, nor any that nobody could use.
-fn unbounded(delegation: &Delegation) -> Option<&'static str> {
+fn unbounded(delegation: &Delegation, inherits: bool) -> Option<&'static str> {
     if delegation.delegate.is_zero() {
         return Some("nobody could ever redeem this delegation: it names no delegate");
     }
@@ -85,5 +85,7 @@ fn unbounded(delegation: &Delegation) -> Option<&'static str> {
     if delegation.delegate == ANY_DELEGATE {
         return Some("whoever sees this delegation could redeem it");
     }
-    delegation.caveats.is_empty().then_some("this delegation has no caveats: it allows everything")
+    // Below others it is bound as they are.
+    let everything = delegation.caveats.is_empty() && !(inherits && !delegation.is_root());
+    everything.then_some("this delegation has no caveats: it allows everything")
 }

@@ -43,7 +43,7 @@ async fn a_charter_shows_what_is_spent_and_what_a_thief_could_take() -> Result<(
     let total = |shown: &serde_json::Value| -> Result<u64> {
         Ok(shown["blastRadius"]["total"].as_str().context("unbounded")?.parse()?)
     };
-    assert!(total(&after)? < total(&before)?, "{} {}", before, after);
+    assert!(total(&after)? < total(&before)?, "{before} {after}");
     let radius = asked(&stage, &agent.grant, "blast-radius").await?.json()?;
     assert_eq!(radius["total"], after["blastRadius"]["total"]);
     Ok(())

@@ -169,6 +169,11 @@ fn holdings(error: &Holdings) -> Words {
                 e.series, e.highest
             ),
         )),
+        Holdings::Holdings_Mixed(_) => Some((
+            Code::Drawdown,
+            "what comes back from a pool is not traded in the same execution: take it back first"
+                .into(),
+        )),
         Holdings::Holdings_Liquidity(_) => Some((
             Code::Share,
             "where a position may be a share of everything only, no liquidity is added".into(),

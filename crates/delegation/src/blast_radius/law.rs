@@ -4,7 +4,7 @@ use super::{Assumption, Ended, Observed, SpendSchedule, outflow::Outflow};
 use crate::{
     ANY_DELEGATE, Delegation, Environment, Kind, PermissionContext, Rule, SpendRefusal, SpendTerms,
     SpendWindow,
-    terms::{Class, GolemCharter, ListedTarget, ListedToken, Listing, Role},
+    terms::{Class, GolemCharter, ListedTarget, Listing, Role},
 };
 use alloy_primitives::{Address, B256, U256};
 use std::collections::BTreeSet;
@@ -25,6 +25,8 @@ pub(super) struct Law {
     pub(super) ended: Option<Ended>,
     pub(super) charters: Vec<CharterLaw>,
     pub(super) outflow: Outflow,
+    /// Whether the key is the account's own.
+    pub(super) owned: bool,
     /// Redemptions left.
     pub(super) calls: Option<U256>,
     /// What is left of budgets for a whole life, in micro-dollars.
@@ -50,8 +52,10 @@ pub(super) struct CharterLaw {
 }
 
 impl Law {
+    /// Of a chain whose thief has `key`.
     pub(super) fn read(
         chain: &PermissionContext,
+        key: Address,
         environment: &Environment,
         now: u64,
         observed: &Observed,
@@ -63,6 +67,7 @@ impl Law {
             ended: None,
             charters: Vec::new(),
             outflow: Outflow::default(),
+            owned: false,
             calls: None,
             budget: None,
             budgets: Vec::new(),
@@ -74,14 +79,28 @@ impl Law {
             if observed.disabled.contains(&hash) {
                 law.end(Ended::Disabled { delegation: hash });
             }
-            let mut schedules = BTreeSet::new();
-            for caveat in &link.caveats {
-                match environment.read(caveat) {
-                    // The contract keeps the first one's terms for the whole link: a second one only counts.
-                    Ok(rule) if rule.keeps_its_first() && !schedules.insert(rule.kind()) => {
+            let rules: Vec<_> =
+                link.caveats.iter().map(|caveat| environment.read(caveat)).collect();
+            let entries = |rule: &&Rule| matches!(rule, Rule::MultiTokenPeriod(_));
+            let entangled = rules.iter().flatten().filter(entries).count() > 1;
+            let mut seen = BTreeSet::new();
+            for (caveat, rule) in link.caveats.iter().zip(rules) {
+                let enforcer = caveat.enforcer;
+                let count = observed.counters.get(&(hash, enforcer)).copied();
+                match rule {
+                    // Whoever redeems says which entry counts, and of two lists either may have been the first there.
+                    Ok(rule @ Rule::MultiTokenPeriod(_)) if entangled => {
                         law.or_not_counted(false, &rule);
                     }
-                    Ok(rule) => law.bind(hash, caveat.enforcer, &rule, observed),
+                    // The contract keeps the first one's amounts for the whole link: a second one only counts.
+                    Ok(rule) if rule.keeps_its_first() && !seen.insert(rule.kind()) => {
+                        law.or_not_counted(false, &rule);
+                    }
+                    // Each budget counts by its own name, and the fact is the first one's.
+                    Ok(rule @ Rule::ReplicantBudget(_)) if !seen.insert(rule.kind()) => {
+                        law.bind(hash, None, &rule);
+                    }
+                    Ok(rule) => law.bind(hash, count, &rule),
                     // What cannot be read may bind him or not.
                     Err(_unreadable) => law.not_counted(caveat.enforcer.to_string()),
                 }
@@ -91,14 +110,18 @@ impl Law {
             let at = law.until.unwrap_or(law.from);
             law.end(Ended::Expired { at });
         }
-        law.count_charters(chain, environment, observed);
+        law.count_charters(chain, key, environment, observed);
         law.compare_prices();
-        law.say_who(chain);
+        law.say_who(chain, key);
         law
     }
 
     /// Whose key it is about, and what rides along.
-    fn say_who(&mut self, chain: &PermissionContext) {
+    fn say_who(&mut self, chain: &PermissionContext, key: Address) {
+        if chain.root().delegator == key {
+            self.owned = true;
+            self.assumptions.insert(Assumption::KeyIsTheAccount);
+        }
         if chain.links().len() > 1 {
             self.assumptions.insert(Assumption::OnlyTheLeafsKey);
         }
@@ -113,12 +136,12 @@ impl Law {
 
     /// Whether no charter keeps money from leaving.
     pub(super) fn is_open(&self) -> bool {
-        self.charters.iter().all(|law| law.open)
+        self.owned || self.charters.iter().all(|law| law.open)
     }
 
     /// Whether nothing says at all what may leave.
     pub(super) fn is_boundless(&self) -> bool {
-        self.is_open() && !self.outflow.is_closed()
+        self.owned || (self.is_open() && !self.outflow.is_closed())
     }
 
     fn end(&mut self, why: Ended) {
@@ -143,8 +166,7 @@ impl Law {
         self.until = Some(self.until.map_or(at, |until| until.min(at)));
     }
 
-    fn bind(&mut self, hash: B256, enforcer: Address, rule: &Rule, observed: &Observed) {
-        let count = observed.counters.get(&(hash, enforcer)).copied();
+    fn bind(&mut self, hash: B256, count: Option<U256>, rule: &Rule) {
         match rule {
             Rule::GolemCharter(charter) => {
                 self.starts(charter.window.start());
@@ -205,13 +227,14 @@ impl Law {
     fn count_charters(
         &mut self,
         chain: &PermissionContext,
+        key: Address,
         environment: &Environment,
         observed: &Observed,
     ) {
         for link in chain.links() {
             for caveat in &link.caveats {
                 if let Ok(Rule::GolemCharter(charter)) = environment.read(caveat) {
-                    self.count_charter(chain, link, *charter, observed);
+                    self.count_charter(chain, key, link, *charter, observed);
                 }
             }
         }
@@ -243,6 +266,7 @@ impl Law {
     fn count_charter(
         &mut self,
         chain: &PermissionContext,
+        key: Address,
         link: &Delegation,
         charter: GolemCharter,
         observed: &Observed,
@@ -280,7 +304,7 @@ impl Law {
             self.assumptions.insert(Assumption::OtherAccount { account: charter.account });
         }
         let beneficiary = charter.beneficiary;
-        let his = beneficiary == charter.agent_key
+        let his = [charter.agent_key, key].contains(&beneficiary)
             || chain.links().iter().any(|link| link.delegate == beneficiary);
         // Routers let anybody sweep them, and a token or a vault gives nothing back.
         let listed = charter.is_named(beneficiary);
@@ -340,26 +364,37 @@ impl GolemCharter {
             || self.listing.tokens.iter().any(|token| token.role == Some(role))
     }
 
-    /// Whether the listing knows the address at all.
+    /// Whether the listing knows the address, as anything but a key.
     fn is_named(&self, address: Address) -> bool {
-        self.listing.targets.iter().any(|target| target.target == address)
+        let targets = self.listing.targets.iter().filter(|target| target.role != Role::AgentKey);
+        targets.into_iter().any(|target| target.target == address)
             || self.listing.tokens.iter().any(|known| known.token == address)
     }
 
-    /// How many vaults withdrawals can lead through: one of shares needs their price, and so they are listed as a token.
+    /// How many vaults withdrawals can lead through: one may hold another's shares, and to take them back needs no price.
     pub(super) fn vault_levels(&self) -> usize {
+        let targets = self.listing.targets.iter().map(|known| (known.target, Some(known.role)));
+        let tokens = self.listing.tokens.iter().map(|known| (known.token, known.role));
+        let vaults = targets.chain(tokens).filter(|(_, role)| *role == Some(Role::Vault));
+        vaults.map(|(address, _)| address).collect::<BTreeSet<_>>().len().max(1)
+    }
+
+    /// Whether shares of a vault can be had: by depositing, or by buying what is listed as a token.
+    pub(super) fn buys_shares(&self) -> bool {
+        let as_vault = |address: Address| {
+            let known = |known: &&ListedTarget| known.target == address;
+            self.listing.targets.iter().filter(known).any(|known| known.role == Role::Vault)
+        };
         let tokens = self.listing.tokens.iter();
-        let shares = tokens.filter(|token| {
-            let as_target = |known: &&ListedTarget| known.target == token.token;
-            token.role == Some(Role::Vault)
-                || self
-                    .listing
-                    .targets
-                    .iter()
-                    .filter(as_target)
-                    .any(|known| known.role == Role::Vault)
-        });
-        shares.count().saturating_add(1)
+        let mut shares =
+            tokens.filter(|known| known.role == Some(Role::Vault) || as_vault(known.token));
+        self.deposits() || (self.trades() && shares.next().is_some())
+    }
+
+    /// Whether liquidity comes back, as whatever its pool makes of it.
+    pub(super) fn takes_back(&self) -> bool {
+        let takes = self.allows(Class::RemoveLiquidity) || self.allows(Class::Collect);
+        takes && self.lists(Role::PositionManager)
     }
 
     pub(super) fn is_callable(&self, token: Address) -> bool {
@@ -407,11 +442,16 @@ pub(super) fn redeemable_alone(chain: &PermissionContext) -> Option<PermissionCo
     PermissionContext::new(chain.links().get(at..)?.to_vec()).ok()
 }
 
-/// Whether no token is worth anything else by one than by the other.
+/// Whether no token is worth anything else by one than by the other; of entries that repeat, the first counts.
 fn price_alike(one: &Listing, other: &Listing) -> bool {
-    one.tokens.iter().all(|this| {
-        let same = other.tokens.iter().filter(|that| that.token == this.token);
-        let by = |token: &ListedToken| (token.feed, token.token_decimals, token.feed_decimals);
-        same.into_iter().all(|that| by(this) == by(that))
+    let first = |listing: &Listing, token: Address| {
+        listing
+            .tokens
+            .iter()
+            .find(|known| known.token == token)
+            .map(|known| (known.feed, known.token_decimals, known.feed_decimals))
+    };
+    one.tokens.iter().all(|known| {
+        first(other, known.token).is_none_or(|that| first(one, known.token) == Some(that))
     })
 }

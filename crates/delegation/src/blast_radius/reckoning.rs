@@ -42,6 +42,8 @@ pub(super) struct Reckoning<'a> {
     pub(super) missing: BTreeSet<Missing>,
     /// Tokens that a charter counts with other decimals than they have.
     pub(super) misread: BTreeSet<Address>,
+    /// Tokens whose decimals are the charter's word alone.
+    pub(super) believed: BTreeSet<Address>,
 }
 
 impl<'a> Reckoning<'a> {
@@ -69,6 +71,7 @@ impl<'a> Reckoning<'a> {
             in_hand: Some(U256::ZERO),
             missing: BTreeSet::new(),
             misread: BTreeSet::new(),
+            believed: BTreeSet::new(),
         };
         reckoning.coin_price = coin_price(law, observed);
         for token in tokens {
@@ -94,6 +97,10 @@ impl<'a> Reckoning<'a> {
         if facts.decimals.or(coin).is_some_and(|true_one| listed.iter().any(|one| *one != true_one))
         {
             self.misread.insert(token);
+        }
+        if facts.decimals.or(coin).is_none() && !listed.is_empty() {
+            self.believed.insert(token);
+            self.missing.insert(Missing { token, what: "decimals" });
         }
         // Fewer decimals make a unit dearer.
         let decimals = coin.or_else(|| listed.into_iter().chain(facts.decimals).min());
@@ -232,7 +239,11 @@ impl<'a> Reckoning<'a> {
         let all =
             |can: fn(&GolemCharter) -> bool| self.law.charters.iter().all(|law| can(&law.charter));
         let unwraps = all(GolemCharter::unwraps);
-        if unwraps && (all(GolemCharter::trades) || all(GolemCharter::withdraws)) {
+        let turns = |law: &CharterLaw| {
+            let charter = &law.charter;
+            charter.trades() || charter.withdraws() || charter.takes_back()
+        };
+        if unwraps && self.law.charters.iter().all(turns) {
             return None;
         }
         sum(self.holdings.iter().map(|holding| {
@@ -262,13 +273,14 @@ impl<'a> Reckoning<'a> {
         causes.slippage = Some(share(volume, bps));
         causes.vaults = nothing;
         if all(GolemCharter::withdraws) {
-            let again = if all(GolemCharter::deposits) {
-                share(volume.saturating_sub(share(volume, bps)), bps)
+            let levels = self.law.charters.iter().map(|law| law.charter.vault_levels()).min();
+            let levels = U256::from(levels.unwrap_or(1));
+            let again = if all(GolemCharter::buys_shares) {
+                let left = volume.saturating_sub(share(volume, bps));
+                share(left, bps).saturating_mul(levels)
             } else {
                 U256::ZERO
             };
-            let levels = self.law.charters.iter().map(|law| law.charter.vault_levels()).min();
-            let levels = U256::from(levels.unwrap_or(1));
             let held = self.vaults.map(|held| share(held, bps).saturating_mul(levels));
             causes.vaults = sum([Some(again), held]);
         }
@@ -455,7 +467,9 @@ fn reachable(charter: &GolemCharter, open: bool, token: Address) -> Reachable {
     let free = if unwraps { Free::All } else { Free::None };
     // Shares are tokens, which an open charter sends away as they are.
     let vaults = charter.withdraws() || (open && vaults);
-    Reachable { free, vaults, pools: unwraps && pools }
+    // A pool gives back whichever of its two it likes.
+    let turned = charter.takes_back() && (open || (charter.unwraps() && charter.tops_up()));
+    Reachable { free, vaults, pools: turned || (unwraps && pools) }
 }
 
 /// Nothing is worth nothing by a feed that can be relied on.

@@ -33,6 +33,8 @@ pub enum Assumption {
     SignaturesHold,
     /// Keys of the links above.
     OnlyTheLeafsKey,
+    /// The key is that of the account itself.
+    KeyIsTheAccount,
     /// A link above is redeemed without those below it.
     HigherLink {
         /// Its hash.
@@ -56,6 +58,11 @@ pub enum Assumption {
     },
     /// Dollars of the charter are none.
     DecimalsContradict {
+        /// Of which token.
+        token: Address,
+    },
+    /// Decimals that nobody read.
+    DecimalsBelieved {
         /// Of which token.
         token: Address,
     },
@@ -124,6 +131,9 @@ impl fmt::Display for Assumption {
             Self::OnlyTheLeafsKey => f.write_str(
                 "Only the last link's key is stolen; a key further up is bound by the links above it alone.",
             ),
+            Self::KeyIsTheAccount => {
+                f.write_str("The key is the account's own: whoever has it needs no grant.")
+            }
             Self::HigherLink { delegation } => write!(
                 f,
                 "Whoever has the key redeems {delegation} alone, so that links below it bind nothing."
@@ -147,6 +157,10 @@ impl fmt::Display for Assumption {
             Self::DecimalsContradict { token } => write!(
                 f,
                 "The charter counts {token} with other decimals than it has, so its limits in dollars bind nothing."
+            ),
+            Self::DecimalsBelieved { token } => write!(
+                f,
+                "The token {token} has the decimals that the charter gives it: if not, its limits bind nothing."
             ),
             Self::PricesDiffer => f.write_str(
                 "Two charters price a token differently, so that of each limit in dollars the larger counts.",

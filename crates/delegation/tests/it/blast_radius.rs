@@ -1238,19 +1238,156 @@ fn a_beneficiary_that_is_a_listed_contract_is_no_home() {
     assert_eq!(radius(closed, &facts()).causes.outflow, micro(0));
 }
 
-/// Out of a vault of a vault's shares slippage is lost twice.
+/// Out of a vault of a vault's shares slippage is lost twice, wherever the two are listed.
 #[test]
-fn a_vault_whose_shares_are_listed_as_a_token_may_lead_through_another() {
+fn each_listed_vault_may_lead_through_another() {
+    let lair = Address::repeat_byte(0x7b);
     let mut flat = charter();
     flat.listing.targets.push(ListedTarget { target: VAULT, role: Role::Vault });
-    let mut nested = flat.clone();
-    nested.listing.tokens.push(token(VAULT, Role::Vault, 18));
+    let mut as_target = flat.clone();
+    as_target.listing.targets.push(ListedTarget { target: lair, role: Role::Vault });
+    let mut as_token = flat.clone();
+    as_token.listing.tokens.push(token(lair, Role::Vault, 18));
     let mut observed = facts();
     observed.tokens.get_mut(&USDC).unwrap().in_vaults = Some(U256::from(10_000 * DOLLAR));
+    observed.tokens.insert(lair, held(2_500, 0, 0));
+
+    let lost = |charter| radius(charter, &observed).causes.vaults.unwrap();
+    let once = lost(flat);
+
+    // A hundred dollars of what lies there, and what was bought once more.
+    assert_eq!(lost(as_target), once * U256::from(2));
+    assert_eq!(lost(as_token), once * U256::from(2));
+}
+
+/// Shares that are listed as a token are bought by a swap, and lose on their way out like any others.
+#[test]
+fn bought_shares_lose_on_their_way_out() {
+    let mut bought = charter();
+    bought.classes = Classes::of(&[Class::Swap, Class::Withdraw, Class::Approve]);
+    bought.listing.tokens.push(token(VAULT, Role::Vault, 18));
+    let mut none = bought.clone();
+    none.listing.tokens[2].role = Some(Role::Token);
+    none.listing
+        .targets
+        .push(ListedTarget { target: Address::repeat_byte(0x7b), role: Role::Vault });
+    let mut observed = facts();
     observed.tokens.insert(VAULT, held(2_500, 0, 0));
 
-    let (once, twice) = (radius(flat, &observed).causes, radius(nested, &observed).causes);
+    let with = radius(bought, &observed).causes;
+    let without = radius(none, &observed).causes;
 
-    let more = twice.vaults.unwrap() - once.vaults.unwrap();
-    assert_eq!(Some(more), micro(100 * DOLLAR));
+    // One per cent of what is left of a week's volume.
+    let volume = with.slippage.unwrap() * U256::from(99) / U256::from(100);
+    assert!(with.vaults.unwrap() >= volume, "{with:?}");
+    assert_eq!(without.vaults, micro(0));
+}
+
+/// The stolen key stays the stolen key, also where the part of the chain that counts does not name it.
+#[test]
+fn a_beneficiary_that_is_the_key_is_no_home_above_either() {
+    let law = GolemCharter { beneficiary: Address::repeat_byte(0xcc), ..charter() };
+    let rule = [Rule::GolemCharter(Box::new(law))];
+    let open = Delegation { delegate: ANY_DELEGATE, ..root(&rule) };
+    let named = root(&rule);
+    // The leaf's delegate is that beneficiary.
+    let below = |parent: &Delegation| {
+        let from = if parent.delegate == ANY_DELEGATE { Address::repeat_byte(9) } else { KEY };
+        Delegation { delegator: from, ..child(parent, &[]) }
+    };
+
+    let under_open = of(vec![below(&open), open], NOW, &facts());
+    let under_named = of(vec![below(&named), named], NOW, &facts());
+
+    assert_eq!(under_open.causes.outflow, under_named.causes.outflow);
+    assert_eq!(under_open.causes.outflow, micro(37_500 * DOLLAR));
+}
+
+/// Whoever has the account's own key needs no grant.
+#[test]
+fn the_accounts_own_key_takes_everything() {
+    let rule = [Rule::GolemCharter(Box::new(charter()))];
+    let own = Delegation { delegate: ACCOUNT, ..root(&rule) };
+
+    let radius = of(vec![own], NOW, &facts());
+
+    assert!(radius.everything && radius.total().is_none(), "{radius}");
+    assert!(radius.assumptions.contains(&Assumption::KeyIsTheAccount));
+}
+
+/// A pool that is traded in gives back whichever of its two it likes.
+#[test]
+fn liquidity_of_any_token_can_become_gas_money() {
+    let mut dying = charter();
+    dying.classes =
+        Classes::of(&[Class::RemoveLiquidity, Class::Collect, Class::Unwrap, Class::GasTopUp]);
+    let positions =
+        ListedTarget { target: Address::repeat_byte(0x11), role: Role::PositionManager };
+    dying.listing.targets.push(positions);
+    let mut observed = facts();
+    for token in [COIN, WETH] {
+        observed.tokens.get_mut(&token).unwrap().balance = Some(U256::ZERO);
+    }
+    let none = radius(dying.clone(), &observed).causes.gas;
+    observed.tokens.get_mut(&USDC).unwrap().in_positions = Some(U256::from(10_000 * DOLLAR));
+
+    let gas = radius(dying, &observed).causes.gas;
+
+    // A week of 0.02 ether a day at 2,500, in whole units of the window.
+    assert_eq!((none, gas), (micro(0), micro(349_995_520)));
+}
+
+/// Two budgets of a link count under two names, and one fact is the first one's.
+#[test]
+fn a_second_budget_is_not_used_up_by_the_first() {
+    let budget = |name: u8, budget: u64| {
+        Rule::ReplicantBudget(ReplicantBudget {
+            replicant_id: B256::repeat_byte(name),
+            budget,
+            not_after: NOW + WEEK - 1,
+            listing: charter().listing,
+        })
+    };
+    let rules = [
+        Rule::GolemCharter(Box::new(charter())),
+        budget(1, 2_000 * DOLLAR),
+        budget(2, 500 * DOLLAR),
+    ];
+    let grant = root(&rules);
+    let mut observed = facts();
+    let at = (grant.hash().0, caveat(&rules[1]).enforcer);
+    observed.counters.insert(at, U256::from(1_000 * DOLLAR));
+
+    // A thousand are left of the first, and all of the second.
+    assert_eq!(of(vec![grant], NOW, &observed).causes.slippage, micro(5 * DOLLAR));
+}
+
+/// Of two lists of periods on one link whoever redeems picks the entry: neither bounds by itself.
+#[test]
+fn two_lists_of_periods_on_one_link_bind_nothing() {
+    let every = |amount: u64| TokenPeriod {
+        token: USDC,
+        period_amount: U256::from(amount),
+        period_duration: U256::from(DAY),
+        start_date: U256::from(NOW),
+    };
+    let list =
+        |amount| Rule::MultiTokenPeriod(MultiTokenPeriod(vec![every(amount), every(amount)]));
+
+    let one = of(vec![root(&[list(10)])], NOW, &facts());
+    let two = of(vec![root(&[list(10), list(1_000)])], NOW, &facts());
+
+    assert!(!one.everything && two.everything, "{one} {two}");
+}
+
+/// Decimals that nobody read are the charter's word, and that is said.
+#[test]
+fn decimals_that_nobody_read_are_named() {
+    let mut silent = facts();
+    silent.tokens.get_mut(&USDC).unwrap().decimals = None;
+
+    let radius = radius(charter(), &silent);
+
+    assert!(radius.assumptions.contains(&Assumption::DecimalsBelieved { token: USDC }));
+    assert!(radius.missing.iter().any(|fact| fact.token == USDC && fact.what == "decimals"));
 }

@@ -1,7 +1,7 @@
 //! Feed, rotation and re-grant by epoch, and what an agent hands on.
 
 use crate::{
-    bundles::{ROUTER, USDC, whole},
+    bundles::{AT, ROUTER, USDC, whole},
     fixtures::environment,
 };
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
@@ -560,4 +560,52 @@ fn an_enforcer_that_nobody_can_find_is_named() {
     let verdict = parent.replicant(&replicant(), U256::ZERO);
 
     assert_eq!(verdict, Err(GrantError::NoEnforcer { kind: Kind::Holdings }));
+}
+
+/// The mark of a drawdown goes forward or stays; below it everything would be refused.
+#[test]
+fn a_new_grant_does_not_fall_back_behind_its_mark() {
+    let environment = environment();
+    let law = charter();
+    let held = |series| {
+        let law = Law::new(law.clone()).in_series(series);
+        law.under(&[Bundle::MaxDrawdown(1_500)]).unwrap()
+    };
+    let rules = |series, charter: GolemCharter| {
+        let holdings = held(series).caveats(&AT).unwrap();
+        let found = holdings.iter().find(|caveat| caveat.enforcer == AT.holdings).unwrap();
+        let rule = Rule::Holdings(Holdings::decode(&found.terms).unwrap());
+        vec![Rule::GolemCharter(Box::new(charter)), rule]
+    };
+    let old = root(&rules(2, law.clone()));
+    let grant = Grant::read(&old, &environment).unwrap();
+    let next = grant.next_charter().unwrap();
+    let regrant = |series| {
+        let caveats = root(&rules(series, next.clone())).caveats;
+        grant.regrant(old.delegate, caveats).map(|_| ())
+    };
+
+    assert_eq!(regrant(1), Err(GrantError::StaleSeries { series: 1, highest: 2 }));
+    assert_eq!((regrant(2), regrant(3)), (Ok(()), Ok(())));
+}
+
+/// A key that a caveat keeps naming where nobody can rewrite it: there is no rotation, rather than half of one.
+#[test]
+fn a_key_that_stays_named_is_not_rotated() {
+    let environment = environment();
+    let law = charter();
+    let charter = Rule::GolemCharter(Box::new(law.clone()));
+    let targets = Rule::AllowedTargets(AllowedTargets(vec![law.agent_key, USDC]));
+    let plain = root(&[charter.clone(), targets]);
+    let rotated = Grant::read(&plain, &environment).unwrap().rotate(CHILD).unwrap();
+    assert_eq!(
+        read(&rotated.delegation)[1],
+        Rule::AllowedTargets(AllowedTargets(vec![CHILD, USDC]))
+    );
+
+    let mut unknown = root(&[charter]);
+    let terms = [&[1, 2, 3], law.agent_key.as_slice()].concat();
+    unknown.caveats.push(Caveat::new(Address::repeat_byte(0x99), terms));
+    let verdict = Grant::read(&unknown, &environment).unwrap().rotate(CHILD);
+    assert!(matches!(verdict, Err(GrantError::Key { key, .. }) if key == law.agent_key));
 }
