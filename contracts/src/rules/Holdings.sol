@@ -35,8 +35,6 @@ struct Holding {
     address token;
     /// @dev What it counts for: itself, and address(0) for ether in either form.
     address position;
-    /// @dev Whether a vault's books say what it is worth.
-    bool shares;
     /// @dev The positions that withdrawals, which nobody measures, can make of it: itself first, then a
     ///      vault's asset, and so on. As many as are counted; set where it is worth something.
     address[] path;
@@ -208,11 +206,9 @@ library Holdings {
         for (uint256 i = 0; i < holdings.length; i++) {
             (address token, bool holdable) = _entry(listing, i);
             if (!holdable || _repeats(listing, i, token)) continue;
-            Role role = listing.role(token);
             Holding memory holding = holdings[i];
             holding.token = token;
-            holding.position = role == Role.Weth ? address(0) : token;
-            holding.shares = role == Role.Vault;
+            holding.position = _positionOf(listing, token);
             holding.units = token == address(0) ? account.balance : IERC20(token).balanceOf(account);
         }
     }

@@ -119,12 +119,12 @@ contract HoldingsRuleTest is CharterTest {
         Holding[] memory found = _rule.held(listing(_law), ACCOUNT);
 
         vm.assertEq(found.length, 7, "entries");
-        _assertHolding(found[0], address(_cash), address(_cash), false, 0);
-        _assertHolding(found[1], address(_weth), COIN, false, 4);
-        _assertHolding(found[2], COIN, COIN, false, 3);
-        _assertHolding(found[3], address(_gold), address(_gold), false, 0);
+        _assertHolding(found[0], address(_cash), address(_cash), 0);
+        _assertHolding(found[1], address(_weth), COIN, 4);
+        _assertHolding(found[2], COIN, COIN, 3);
+        _assertHolding(found[3], address(_gold), address(_gold), 0);
         _assertNothing(found[4]);
-        _assertHolding(found[5], address(_vault), address(_vault), true, 5);
+        _assertHolding(found[5], address(_vault), address(_vault), 5);
         _assertNothing(found[6]);
     }
 
@@ -140,9 +140,9 @@ contract HoldingsRuleTest is CharterTest {
         Holding[] memory found = _rule.held(listing(_law), ACCOUNT);
 
         vm.assertEq(found.length, 14, "entries");
-        _assertHolding(found[2], COIN, COIN, false, 3);
-        _assertHolding(found[3], address(_gold), address(_gold), false, 4);
-        _assertHolding(found[4], address(_vault), address(_vault), true, 5);
+        _assertHolding(found[2], COIN, COIN, 3);
+        _assertHolding(found[3], address(_gold), address(_gold), 4);
+        _assertHolding(found[4], address(_vault), address(_vault), 5);
         for (uint256 i = 5; i < 14; i++) {
             _assertNothing(found[i]);
         }
@@ -397,19 +397,15 @@ contract HoldingsRuleTest is CharterTest {
     }
 
     function _assertNothing(Holding memory found) private pure {
-        _assertHolding(found, address(0), address(0), false, 0);
+        _assertHolding(found, address(0), address(0), 0);
     }
 
-    function _assertHolding(
-        Holding memory found,
-        address at,
-        address position,
-        bool shares,
-        uint256 units
-    ) private pure {
+    function _assertHolding(Holding memory found, address at, address position, uint256 units)
+        private
+        pure
+    {
         vm.assertEq(found.token, at, "token");
         vm.assertEq(found.position, position, "position");
-        vm.assertTrue(found.shares == shares, "shares");
         vm.assertEq(found.units, units, "units");
         vm.assertEq(found.unitsBefore, 0, "before");
     }
