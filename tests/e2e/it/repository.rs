@@ -377,3 +377,21 @@ fn every_link_of_the_documents_and_every_path_of_the_guides_exists() -> Result<(
     ensure!(links > 10 && paths > 15, "{links} links, {paths} paths: the test reads nothing");
     Ok(())
 }
+
+/// A patch that no longer fits breaks nothing, and so shows nothing.
+#[test]
+fn every_mutant_patch_still_applies() -> Result<()> {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("tests/mutants"))? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|kind| kind != "patch") {
+            continue;
+        }
+        let fits =
+            Command::new("git").current_dir(root()).args(["apply", "--check"]).arg(&path).status()?;
+        assert!(fits.success(), "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 150, "{count}");
+    Ok(())
+}
