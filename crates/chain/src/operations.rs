@@ -26,6 +26,9 @@ use tokio::{
 };
 use url::Url;
 
+/// What the smallest transaction takes.
+const LEAST_GAS: u128 = 21_000;
+
 /// An empty list: not every bundler takes nothing for it.
 const NO_PARAMS: [u8; 0] = [];
 
@@ -274,6 +277,11 @@ impl<K: SessionSigner> Operations<K> {
             offer: self.price().await?,
             balance: node.balance(sender).await?.saturating_add(deposit),
         };
+        // Who has nothing can pay for nothing: bundlers do not even reckon what. It is no less than any transaction takes.
+        if plan.balance.is_zero() {
+            plan.call_gas = LEAST_GAS;
+            return Ok(plan);
+        }
         let wire = Wire::draft(draft, &plan, Bytes::from_static(&STUB));
         let gas: Gas = self
             .bundler

@@ -387,8 +387,11 @@ fn every_mutant_patch_still_applies() -> Result<()> {
         if path.extension().is_none_or(|kind| kind != "patch") {
             continue;
         }
-        let fits =
-            Command::new("git").current_dir(root()).args(["apply", "--check"]).arg(&path).status()?;
+        let fits = Command::new("git")
+            .current_dir(root())
+            .args(["apply", "--check"])
+            .arg(&path)
+            .status()?;
         assert!(fits.success(), "{}", path.display());
         count += 1;
     }

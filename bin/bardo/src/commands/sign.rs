@@ -86,6 +86,7 @@ fn unbounded(delegation: &Delegation, inherits: bool) -> Option<&'static str> {
         return Some("whoever sees this delegation could redeem it");
     }
     // Below others it is bound as they are.
-    let everything = delegation.caveats.is_empty() && !(inherits && !delegation.is_root());
+    let own = !inherits || delegation.is_root();
+    let everything = own && delegation.caveats.is_empty();
     everything.then_some("this delegation has no caveats: it allows everything")
 }
