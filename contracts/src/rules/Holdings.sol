@@ -340,9 +340,31 @@ library Holdings {
             (holding.valueBefore, holding.value) = (then, value);
             sums.totalBefore += then;
             sums.total += value;
-            if (value < then) sums.out += then - value;
-            else sums.back += value - then;
         }
+        for (uint256 i = 0; i < holdings.length; i++) {
+            if (_isFirst(holdings, i)) _net(holdings, holdings[i].position, sums);
+        }
+    }
+
+    /// @dev Whether no entry before it is of the same position.
+    function _isFirst(Holding[] memory holdings, uint256 index) private pure returns (bool) {
+        for (uint256 i = 0; i < index; i++) {
+            if (holdings[i].position == holdings[index].position) return false;
+        }
+        return true;
+    }
+
+    /// @dev What was given or came back of a position, in all its forms: to wrap is to do neither.
+    function _net(Holding[] memory holdings, address position, Sums memory sums) private pure {
+        uint256 then;
+        uint256 value;
+        for (uint256 i = 0; i < holdings.length; i++) {
+            if (holdings[i].position != position) continue;
+            then += holdings[i].valueBefore;
+            value += holdings[i].value;
+        }
+        if (value < then) sums.out += then - value;
+        else sums.back += value - then;
     }
 
     function _value(

@@ -472,6 +472,24 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         accepts(sellWeth(weth));
     }
 
+    /// @dev To wrap is to give nothing: it makes no room for a loss in the same execution.
+    function test_below_the_floor_wrapping_makes_no_room_for_a_loss() public {
+        law.tokens = bytes.concat(law.tokens, token(ETHER, ethUsd, 18));
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        accepts(buy(100e6));
+        setUsdc(1_000e6);
+        // The pool still pays 2,500: eight percent less than the feed says.
+        setPrice(ethUsd, 2_700e8);
+        wrap(1 ether);
+        uint256 plain = law.account.balance;
+        Execution memory wrapping =
+            Execution(address(WETH), plain, abi.encodeCall(IWeth.deposit, ()));
+        refusesAs(Holdings.Holdings_Loss.selector, two(wrapping, sellWeth(plain / 10)));
+        accepts(wrapping);
+        Execution memory back = Execution(address(WETH), 0, abi.encodeCall(IWeth.withdraw, (plain)));
+        refusesAs(Holdings.Holdings_Loss.selector, two(back, sellWeth(plain / 100)));
+    }
+
     function test_above_the_floor_a_loss_is_for_other_rules_to_bound() public {
         wrap(2 ether);
         setPrice(ethUsd, 2_600e8);
