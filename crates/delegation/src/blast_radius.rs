@@ -31,6 +31,7 @@
 //! decimals takes nothing off.
 
 mod decimal;
+mod golem;
 mod law;
 mod object;
 mod observed;

@@ -287,6 +287,12 @@ pub enum BundleError {
     /// A sum for a day and one for a week: a charter counts one.
     #[error("maxSpend: a grant counts days or weeks, not both")]
     TwoPeriods,
+    /// `maxPosition` or `maxDrawdown` where the charter settles to nothing that it lists: what is cash, and may be any
+    /// part of the whole, would be unsaid.
+    #[error(
+        "maxPosition, maxDrawdown: the charter's settlement asset is no token that it lists, so nothing is cash"
+    )]
+    NoCash,
 }
 
 /// Where the enforcers are that a law is made of.
@@ -668,6 +674,10 @@ impl Law {
             caveats.push(Caveat::new(at.replicant_budget, rule.encode()?));
         }
         if self.position.is_some() || self.drawdown.is_some() {
+            let listed = |known: &ListedToken| known.token == charter.settlement_asset;
+            if !charter.listing.tokens.iter().any(listed) {
+                return Err(BundleError::NoCash);
+            }
             caveats.push(Caveat::new(at.holdings, self.holdings(&charter).encode()?));
         }
         if let Some(period) = self.period {

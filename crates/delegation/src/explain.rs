@@ -82,6 +82,11 @@ pub enum Gap {
         /// Whom the charter calls home.
         beneficiary: Address,
     },
+    /// What trades bring goes to another account than the one that pays for them.
+    OtherAccount {
+        /// Where it goes.
+        account: Address,
+    },
     /// Nobody signed it.
     NotSigned,
     /// Of so many caveats nobody knows what they allow.
@@ -116,6 +121,10 @@ impl fmt::Display for Gap {
             Self::NoHome { beneficiary } => write!(
                 f,
                 "no home: what is sent to {beneficiary} is not yours any more, and anything may be sent there"
+            ),
+            Self::OtherAccount { account } => write!(
+                f,
+                "another account: what is bought and withdrawn goes to {account}, which is not the one that pays"
             ),
             Self::NotSigned => f.write_str("no signature: it is worth nothing yet"),
             Self::Unknown(1) => {
@@ -212,12 +221,18 @@ fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> 
     });
     let homeless = rules.iter().filter_map(|rule| match rule {
         Rule::GolemCharter(charter) => {
-            let (home, listing) = (charter.beneficiary, &charter.listing);
+            let home = charter.beneficiary;
             let key = home == charter.agent_key || home == delegation.delegate;
-            let listed = listing.targets.iter().any(|known| known.target == home)
-                || listing.tokens.iter().any(|known| known.token == home);
             let sends = charter.classes.contains(Class::Transfer);
-            (sends && (key || listed)).then_some(Gap::NoHome { beneficiary: home })
+            (sends && (key || charter.is_named(home))).then_some(Gap::NoHome { beneficiary: home })
+        }
+        _ => None,
+    });
+    let elsewhere = rules.iter().filter_map(|rule| match rule {
+        // Below the root a delegator hands on what is not his: the charter's account is the root's.
+        Rule::GolemCharter(charter) if delegation.is_root() => {
+            let account = charter.account;
+            (account != delegation.delegator).then_some(Gap::OtherAccount { account })
         }
         _ => None,
     });
@@ -226,7 +241,7 @@ fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> 
         Some(Gap::Malformed { caveat, error })
     });
     let found = found.into_iter().filter_map(|(is, gap)| is.then_some(gap));
-    found.chain(only_count).chain(homeless).chain(malformed).collect()
+    found.chain(only_count).chain(homeless).chain(elsewhere).chain(malformed).collect()
 }
 
 /// Whether only tokens are bounded, and a call to one may carry coins.
@@ -291,16 +306,29 @@ fn bounds_spending(rules: &[&Rule]) -> bool {
                 | Rule::NativeTokenTransferAmount(_)
         )
     });
-    // A call with data can do more than carry coins, each time it is made.
-    let plain = any(|rule| match rule {
-        Rule::ExactCalldata(rule) => rule.0.is_empty(),
-        Rule::ExactExecution(rule) => rule.0.call_data.is_empty(),
+    // A call with data can do more than carry coins, each time it is made: of those that are fixed only a transfer says
+    // how much it moves. An approval lets another take it later.
+    let data = |is: fn(&[u8]) -> bool| {
+        rules.iter().any(|rule| match rule {
+            Rule::ExactCalldata(rule) => is(&rule.0),
+            Rule::ExactExecution(rule) => is(&rule.0.call_data),
+            _ => false,
+        })
+    };
+    let moves = |data: &[u8]| data.is_empty() || is_transfer(data);
+    let whole = rules.iter().any(|rule| match rule {
+        Rule::ExactExecution(rule) => moves(&rule.0.call_data),
+        Rule::ExactExecutionBatch(rule) => rule.0.iter().all(|call| moves(&call.call_data)),
         _ => false,
     });
-    let fixed = any(|rule| matches!(rule, Rule::ExactCalldata(_) | Rule::ExactExecution(_)));
-    let whole = any(|rule| matches!(rule, Rule::ExactExecution(_) | Rule::ExactExecutionBatch(_)));
+    let (plain, fixed) = (data(<[u8]>::is_empty), data(is_transfer));
     let limited = any(|rule| matches!(rule, Rule::LimitedCalls(_)));
     alone || lists == 1 || (coins && (plain || (fixed && limited))) || (whole && limited)
+}
+
+/// `transfer(address,uint256)`, and nothing behind it.
+fn is_transfer(data: &[u8]) -> bool {
+    data.len() == 68 && data.starts_with(&[0xa9, 0x05, 0x9c, 0xbb])
 }
 
 impl Rule {
@@ -496,7 +524,7 @@ impl Rule {
             ),
             Self::GolemPhase(rule) => format!(
                 "It does what the phase of life of Golem {} still allows, at {}; unheard of for {}, only what closes \
-                 positions.",
+                 positions and fetches gas money.",
                 rule.golem_id,
                 targets(&rule.listing),
                 duration(U256::from(rule.staleness))
@@ -577,7 +605,7 @@ fn charter(rule: &GolemCharter) -> Vec<String> {
             ether(rule.gas_ceiling)
         ),
         format!(
-            "Unheard of for {}, it only closes positions.",
+            "Unheard of for {}, it only closes positions and fetches gas money.",
             duration(U256::from(rule.staleness))
         ),
         format!("Dying, it turns everything into {}.", token(rule.settlement_asset)),
@@ -604,10 +632,11 @@ fn charter(rule: &GolemCharter) -> Vec<String> {
 
 fn holdings(rule: &Holdings) -> String {
     format!(
-        "No position of {} grows beyond {} of everything while Golem {} thrives, or {} while it is stable; {} below \
-         its best it only closes, and then loses {} at most of what it gives. Its best is number {}: only a grant with \
+        "No position of {} but {}, which is cash, grows beyond {} of everything while Golem {} thrives, or {} while it is \
+         stable; {} below its best it only closes, and then loses {} at most of what it gives. Its best is number {}: only a grant with \
          a higher number forgets it.",
         rule.account,
+        token(rule.cash),
         percent(rule.thriving_bps),
         rule.golem_id,
         percent(rule.stable_bps),

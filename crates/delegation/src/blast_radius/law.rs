@@ -7,7 +7,7 @@ use crate::{
     terms::{Class, GolemCharter, ListedTarget, Listing, Role},
 };
 use alloy_primitives::{Address, B256, U256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The whole, in basis points.
 pub(super) const WHOLE: u16 = 10_000;
@@ -41,6 +41,7 @@ pub(super) struct Law {
 #[derive(Debug)]
 pub(super) struct CharterLaw {
     pub(super) charter: GolemCharter,
+    delegator: Address,
     pub(super) volume: SpendSchedule,
     pub(super) gas: Option<SpendSchedule>,
     /// What a dying Golem converts to; none where that is not known.
@@ -116,10 +117,22 @@ impl Law {
         law
     }
 
+    /// The charters of each Golem: they are in one phase, and those of another may be in another one.
+    pub(super) fn golems(&self) -> impl Iterator<Item = Vec<&CharterLaw>> {
+        let mut golems: BTreeMap<(Address, B256), Vec<&CharterLaw>> = BTreeMap::new();
+        for law in &self.charters {
+            golems.entry((law.charter.registry, law.charter.golem_id)).or_default().push(law);
+        }
+        golems.into_values()
+    }
+
     /// Whose key it is about, and what rides along.
     fn say_who(&mut self, chain: &PermissionContext, key: Address) {
-        if chain.root().delegator == key {
+        let owner = self.charters.iter().any(|law| law.charter.owner == key);
+        if chain.root().delegator == key || owner {
             self.owned = true;
+            // Who owns the account needs no grant: neither its beginning nor its end is his.
+            (self.ended, self.from, self.until) = (None, self.now, None);
             self.assumptions.insert(Assumption::KeyIsTheAccount);
         }
         if chain.links().len() > 1 {
@@ -242,12 +255,11 @@ impl Law {
 
     /// Budgets and charters bind together where a dollar of one is a dollar of the other.
     fn compare_prices(&mut self) {
-        let listings: Vec<&Listing> =
-            self.charters.iter().map(|law| &law.charter.listing).collect();
-        let alike = |one: &Listing| listings.iter().all(|other| price_alike(one, other));
-        let same = listings.iter().all(|one| alike(one));
+        let listings = self.charters.iter().map(|law| &law.charter.listing);
+        let prices = Prices::merge(listings);
+        let same = prices.0.values().all(Option::is_some);
         let (counted, other): (Vec<_>, Vec<_>) =
-            self.budgets.iter().partition(|(listing, _)| alike(listing));
+            self.budgets.iter().partition(|(listing, _)| prices.agree(listing));
         let (budget, any) = (counted.iter().map(|(_, left)| *left).min(), !other.is_empty());
         (self.alike, self.budget) = (same, budget);
         if any {
@@ -256,11 +268,6 @@ impl Law {
         if !same {
             self.assumptions.insert(Assumption::PricesDiffer);
         }
-    }
-
-    /// Of a limit in dollars of each charter, what binds.
-    pub(super) fn binding<N: Ord>(&self, limits: impl Iterator<Item = N>) -> Option<N> {
-        if self.alike { limits.min() } else { limits.max() }
     }
 
     fn count_charter(
@@ -296,6 +303,7 @@ impl Law {
             let named = word >> 160usize == U256::from(epoch) && !word.is_zero();
             if named { Address::from_word(B256::from(word)) } else { charter.settlement_asset }
         });
+        let settlement = self.settlement_beside(link.delegator, &charter, settlement);
         if settlement.is_none() {
             self.assumptions.insert(Assumption::SettlementUnknown);
         }
@@ -318,7 +326,34 @@ impl Law {
             self.assumptions.insert(Assumption::KnowledgeHasNoPrice);
         }
         let loss_bps = if home { charter.slippage_bps } else { WHOLE };
-        self.charters.push(CharterLaw { charter, volume, gas, settlement, loss_bps, open });
+        let delegator = link.delegator;
+        self.charters.push(CharterLaw {
+            charter,
+            delegator,
+            volume,
+            gas,
+            settlement,
+            loss_bps,
+            open,
+        });
+    }
+
+    /// The chain keeps one settlement asset for a delegator's Golem, that of the charter which is judged first. One
+    /// that asks another registry may find its Golem dying first, so that either may count.
+    fn settlement_beside(
+        &self,
+        delegator: Address,
+        charter: &GolemCharter,
+        own: Option<Address>,
+    ) -> Option<Address> {
+        let shares = |law: &&CharterLaw| {
+            law.delegator == delegator
+                && law.charter.golem_id == charter.golem_id
+                && law.charter.epoch == charter.epoch
+        };
+        let Some(first) = self.charters.iter().find(shares) else { return own };
+        let same = first.charter.registry == charter.registry || first.settlement == own;
+        first.settlement.filter(|_| same)
     }
 
     /// Of a window that is not known, or that cannot be of this time, nothing is used up.
@@ -365,7 +400,7 @@ impl GolemCharter {
     }
 
     /// Whether the listing knows the address, as anything but a key.
-    fn is_named(&self, address: Address) -> bool {
+    pub(crate) fn is_named(&self, address: Address) -> bool {
         let targets = self.listing.targets.iter().filter(|target| target.role != Role::AgentKey);
         targets.into_iter().any(|target| target.target == address)
             || self.listing.tokens.iter().any(|known| known.token == address)
@@ -379,16 +414,24 @@ impl GolemCharter {
         vaults.map(|(address, _)| address).collect::<BTreeSet<_>>().len().max(1)
     }
 
-    /// Whether shares of a vault can be had: by depositing, or by buying what is listed as a token.
-    pub(super) fn buys_shares(&self) -> bool {
+    /// Whether shares of a vault are listed as a token.
+    fn lists_shares(&self) -> bool {
         let as_vault = |address: Address| {
             let known = |known: &&ListedTarget| known.target == address;
             self.listing.targets.iter().filter(known).any(|known| known.role == Role::Vault)
         };
-        let tokens = self.listing.tokens.iter();
-        let mut shares =
-            tokens.filter(|known| known.role == Some(Role::Vault) || as_vault(known.token));
-        self.deposits() || (self.trades() && shares.next().is_some())
+        let mut tokens = self.listing.tokens.iter();
+        tokens.any(|known| known.role == Some(Role::Vault) || as_vault(known.token))
+    }
+
+    /// Whether shares of a vault can be had: by depositing, or by buying what is listed as a token.
+    pub(super) fn buys_shares(&self) -> bool {
+        self.deposits() || (self.trades() && self.lists_shares())
+    }
+
+    /// Whether what lies in pools can come back as shares, whatever it was, and be withdrawn.
+    pub(super) fn withdraws_from_pools(&self) -> bool {
+        self.withdraws() && self.takes_back() && self.lists_shares()
     }
 
     /// Whether liquidity comes back, as whatever its pool makes of it.
@@ -442,16 +485,36 @@ pub(super) fn redeemable_alone(chain: &PermissionContext) -> Option<PermissionCo
     PermissionContext::new(chain.links().get(at..)?.to_vec()).ok()
 }
 
-/// Whether no token is worth anything else by one than by the other; of entries that repeat, the first counts.
-fn price_alike(one: &Listing, other: &Listing) -> bool {
-    let first = |listing: &Listing, token: Address| {
-        listing
-            .tokens
-            .iter()
-            .find(|known| known.token == token)
-            .map(|known| (known.feed, known.token_decimals, known.feed_decimals))
-    };
-    one.tokens.iter().all(|known| {
-        first(other, known.token).is_none_or(|that| first(one, known.token) == Some(that))
-    })
+/// By what a token is priced: its feed, its decimals and those of the feed.
+type PricedBy = (Address, u8, u8);
+
+/// What prices each token over several listings; none where two of them differ.
+struct Prices(BTreeMap<Address, Option<PricedBy>>);
+
+impl Prices {
+    fn merge<'a>(listings: impl Iterator<Item = &'a Listing>) -> Self {
+        let mut prices = BTreeMap::new();
+        for (token, by) in listings.flat_map(priced_by) {
+            let known = prices.entry(token).or_insert(Some(by));
+            *known = known.filter(|known| *known == by);
+        }
+        Self(prices)
+    }
+
+    /// Whether no token is worth anything else by that listing.
+    fn agree(&self, listing: &Listing) -> bool {
+        priced_by(listing)
+            .into_iter()
+            .all(|(token, by)| self.0.get(&token).is_none_or(|known| *known == Some(by)))
+    }
+}
+
+/// Of entries that repeat, the first counts.
+fn priced_by(listing: &Listing) -> BTreeMap<Address, PricedBy> {
+    let mut tokens = BTreeMap::new();
+    for known in &listing.tokens {
+        let by = (known.feed, known.token_decimals, known.feed_decimals);
+        tokens.entry(known.token).or_insert(by);
+    }
+    tokens
 }

@@ -2,27 +2,34 @@
 
 use super::{
     Asset, BlastRadiusError, Causes, MAX_ASSETS, Missing, Observed, Price, TokenFacts,
-    law::{CharterLaw, Law, WHOLE},
-    worth::{self, Known, least, share, sum},
+    golem::Golem,
+    law::{CharterLaw, Law},
+    worth::{self, Known, least, sum},
 };
 use crate::terms::{Class, GolemCharter, Role};
 use alloy_primitives::{Address, U256};
 use std::collections::BTreeSet;
 
 /// The chain's own coin.
-const COIN: Address = Address::ZERO;
+pub(super) const COIN: Address = Address::ZERO;
 const COIN_DECIMALS: u8 = 18;
-const WEI_PER_GWEI: U256 = U256::from_limbs([1_000_000_000, 0, 0, 0]);
 
 /// One asset as the law meets it.
 #[derive(Debug)]
-struct Holding {
-    token: Address,
+pub(super) struct Holding {
+    pub(super) token: Address,
     price: Option<Price>,
     decimals: Option<u8>,
-    facts: TokenFacts,
+    pub(super) facts: TokenFacts,
     /// What of it the law lets him touch, in base units.
-    reach: Known,
+    pub(super) reach: Known,
+}
+
+/// What of one asset a charter opens, by where it lies, in base units.
+pub(super) struct Parts {
+    pub(super) free: Known,
+    pub(super) vaults: Known,
+    pub(super) pools: Known,
 }
 
 /// Everything, ready to be asked for any moment.
@@ -32,12 +39,8 @@ pub(super) struct Reckoning<'a> {
     holdings: Vec<Holding>,
     /// What he can touch at all, in micro-dollars.
     wealth: Known,
-    /// What lies in vaults.
-    vaults: Known,
-    /// Of each charter: what converts without a cap, and what has to be turned around within it first.
-    settlements: Vec<(Known, Known)>,
+    golems: Vec<Golem<'a>>,
     coin_price: Option<Price>,
-    gas_source: Known,
     pub(super) in_hand: Known,
     pub(super) missing: BTreeSet<Missing>,
     /// Tokens that a charter counts with other decimals than they have.
@@ -64,10 +67,8 @@ impl<'a> Reckoning<'a> {
             law,
             holdings: Vec::new(),
             wealth: Some(U256::ZERO),
-            vaults: Some(U256::ZERO),
-            settlements: Vec::new(),
+            golems: Vec::new(),
             coin_price: None,
-            gas_source: None,
             in_hand: Some(U256::ZERO),
             missing: BTreeSet::new(),
             misread: BTreeSet::new(),
@@ -80,10 +81,8 @@ impl<'a> Reckoning<'a> {
         }
         reckoning.in_hand = reckoning.total_in_hand();
         reckoning.wealth = reckoning.total_wealth();
-        reckoning.vaults = reckoning.in_vaults();
-        reckoning.gas_source = reckoning.total_gas_source();
-        reckoning.settlements =
-            law.charters.iter().map(|charter| reckoning.convertible(charter)).collect();
+        reckoning.golems =
+            law.golems().map(|charters| Golem::new(law, charters, &reckoning.holdings)).collect();
         Ok(reckoning)
     }
 
@@ -133,15 +132,7 @@ impl<'a> Reckoning<'a> {
         }
         let mut reach = None;
         for law in &self.law.charters {
-            let parts = reachable(&law.charter, law.open, holding.token);
-            let free = match parts.free {
-                Free::None => Some(U256::ZERO),
-                Free::All => holding.facts.balance,
-                // An allowance that is not known may be any.
-                Free::Allowed => least(holding.facts.balance, holding.facts.allowance),
-            };
-            let vaults = if parts.vaults { holding.facts.in_vaults } else { Some(U256::ZERO) };
-            let pools = if parts.pools { holding.facts.in_positions } else { Some(U256::ZERO) };
+            let Parts { free, vaults, pools } = holding.parts(law);
             reach = least(reach, sum([free, vaults, pools]));
             if free.is_none() {
                 self.missing.insert(Missing { token: holding.token, what: "balance" });
@@ -171,7 +162,7 @@ impl<'a> Reckoning<'a> {
     fn outflow(&self, moment: u64) -> Known {
         sum(self.holdings.iter().map(|holding| {
             let units = least(holding.reach, self.let_out(holding, moment));
-            holding.worth(units, &mut BTreeSet::new())
+            holding.dollars(units)
         }))
     }
 
@@ -202,60 +193,8 @@ impl<'a> Reckoning<'a> {
         sum(parts)
     }
 
-    /// A vault asks for no price when it pays out, so what it pays need not be listed.
-    fn in_vaults(&self) -> Known {
-        let tokens = self.holdings.iter().filter(|holding| holding.token != COIN);
-        sum(tokens.map(|holding| holding.worth(holding.facts.in_vaults, &mut BTreeSet::new())))
-    }
-
-    /// What a dying Golem can convert: at once, and after it was turned into something else within the cap.
-    fn convertible(&self, law: &CharterLaw) -> (Known, Known) {
-        let charter = &law.charter;
-        let mut freely = Vec::new();
-        let mut turned = Vec::new();
-        for holding in &self.holdings {
-            let mut quiet = BTreeSet::new();
-            let whole = holding.worth(holding.reach, &mut quiet);
-            let is_asset = law.settlement == Some(holding.token);
-            let wraps_to_asset = holding.token == COIN
-                && law.settlement.is_some_and(|asset| charter.is_wrapped_coin(asset));
-            if !is_asset && !wraps_to_asset {
-                freely.push(whole);
-                continue;
-            }
-            let free = holding.worth(holding.facts.balance, &mut quiet);
-            // What lies in vaults and pools can come back as something else.
-            freely.push(match (whole, free) {
-                (Some(whole), Some(free)) => Some(whole.saturating_sub(free)),
-                _ => None,
-            });
-            turned.push(free);
-        }
-        (sum(freely), sum(turned))
-    }
-
-    /// Coins that can become gas money, in wei; none where anything can become one.
-    fn total_gas_source(&self) -> Known {
-        let all =
-            |can: fn(&GolemCharter) -> bool| self.law.charters.iter().all(|law| can(&law.charter));
-        let unwraps = all(GolemCharter::unwraps);
-        let turns = |law: &CharterLaw| {
-            let charter = &law.charter;
-            charter.trades() || charter.withdraws() || charter.takes_back()
-        };
-        if unwraps && self.law.charters.iter().all(turns) {
-            return None;
-        }
-        sum(self.holdings.iter().map(|holding| {
-            let wrapped = unwraps
-                && self.law.charters.iter().any(|law| law.charter.is_wrapped_coin(holding.token));
-            if holding.token == COIN || wrapped { holding.reach } else { Some(U256::ZERO) }
-        }))
-    }
-
     /// What he can have cost the owner by `moment`, in micro-dollars and by cause.
     pub(super) fn by(&self, moment: u64) -> Causes {
-        let nothing = Some(U256::ZERO);
         let mut causes = Causes { in_hand: self.in_hand, ..Causes::none() };
         if self.law.ended.is_some() || moment < self.law.from {
             return causes;
@@ -265,87 +204,37 @@ impl<'a> Reckoning<'a> {
             causes.outflow = self.outflow(moment);
             return causes;
         }
-        let all =
-            |can: fn(&GolemCharter) -> bool| self.law.charters.iter().all(|law| can(&law.charter));
-        let bps = self.law.binding(self.law.charters.iter().map(|law| law.loss_bps));
-        let bps = bps.unwrap_or(WHOLE);
-        let volume = self.volume(moment);
-        causes.slippage = Some(share(volume, bps));
-        causes.vaults = nothing;
-        if all(GolemCharter::withdraws) {
-            let levels = self.law.charters.iter().map(|law| law.charter.vault_levels()).min();
-            let levels = U256::from(levels.unwrap_or(1));
-            let again = if all(GolemCharter::buys_shares) {
-                let left = volume.saturating_sub(share(volume, bps));
-                share(left, bps).saturating_mul(levels)
-            } else {
-                U256::ZERO
-            };
-            let held = self.vaults.map(|held| share(held, bps).saturating_mul(levels));
-            causes.vaults = sum([Some(again), held]);
-        }
-        if all(GolemCharter::swaps) {
-            causes.settlement = self.settlement(volume).map(|value| share(value, bps));
-        }
-        if bps == 0 {
-            (causes.vaults, causes.settlement) = (nothing, nothing);
-        }
-        if !self.misread.is_empty() {
-            (causes.slippage, causes.vaults, causes.settlement) = (None, None, None);
-        }
-        causes.gas = self.gas(moment);
         // Stock caveats bind beside a charter.
         let let_out = if self.law.outflow.is_closed() { self.outflow(moment) } else { None };
-        causes.at_most(least(self.wealth, let_out))
-    }
-
-    /// What can be sent through swaps, pools and vaults while caps bind.
-    fn volume(&self, moment: u64) -> U256 {
-        if !self.law.charters.iter().all(|law| law.charter.trades()) {
-            return U256::ZERO;
-        }
-        let caps = self.law.charters.iter().map(|law| U256::from(law.volume.most_by(moment)));
-        let volume = self.law.binding(caps).unwrap_or(U256::MAX);
-        let one =
-            self.law.binding(self.law.charters.iter().map(|law| U256::from(law.charter.nav_cap)));
-        let calls = self.law.calls.zip(one).map(|(calls, one)| calls.saturating_mul(one));
-        let bounds = [self.law.budget, calls];
-        bounds.into_iter().flatten().fold(volume, U256::min)
-    }
-
-    fn settlement(&self, volume: U256) -> Known {
-        let each = self.settlements.iter().map(|(freely, turned)| {
-            let turned = least(*turned, Some(volume));
-            sum([*freely, turned])
+        let wealth = least(self.wealth, let_out);
+        let each = self.golems.iter().map(|golem| {
+            let mut causes = Causes { gas: self.gas(golem, moment), ..golem.by(moment) };
+            if !self.misread.is_empty() {
+                (causes.slippage, causes.vaults, causes.settlement) = (None, None, None);
+            }
+            Causes { in_hand: self.in_hand, ..causes.at_most(wealth) }
         });
-        each.fold(self.law.budget, least)
+        let (told, untold): (Vec<Causes>, Vec<Causes>) =
+            each.partition(|causes| causes.total().is_some());
+        let most = |causes: &[Causes]| causes.iter().max_by_key(|causes| causes.known()).copied();
+        // Each Golem's charters bind him, whatever those of another one say: so the least counts, where their dollars are
+        // the same.
+        let binding = if self.law.alike {
+            told.iter().min_by_key(|causes| causes.known()).copied().or_else(|| most(&untold))
+        } else {
+            most(&untold).or_else(|| most(&told))
+        };
+        binding.unwrap_or(causes)
     }
 
     /// Gas money, at the coin's price.
-    fn gas(&self, moment: u64) -> Known {
-        let wei = self.gas_wei(moment);
+    fn gas(&self, golem: &Golem<'_>, moment: u64) -> Known {
+        let wei = golem.gas_wei(moment);
         match self.coin_price {
             _ if wei.is_zero() => Some(U256::ZERO),
             Some(price) => Some(worth::value(wei, price, COIN_DECIMALS)),
             None => None,
         }
-    }
-
-    pub(super) fn gas_wei(&self, moment: u64) -> U256 {
-        if self.law.ended.is_some() || moment < self.law.from || self.law.charters.is_empty() {
-            return U256::ZERO;
-        }
-        let moment = self.law.until.map_or(moment, |until| until.min(moment));
-        let mut most = U256::MAX;
-        for law in &self.law.charters {
-            let Some(gas) = &law.gas else { return U256::ZERO };
-            most = most.min(U256::from(gas.most_by(moment)).saturating_mul(WEI_PER_GWEI));
-            if let Some(calls) = self.law.calls {
-                let ceiling = U256::from(law.charter.gas_ceiling).saturating_mul(WEI_PER_GWEI);
-                most = most.min(calls.saturating_mul(ceiling));
-            }
-        }
-        self.gas_source.map_or(most, |source| most.min(source))
     }
 
     /// Whether the coin's price is missing for what is asked.
@@ -372,6 +261,25 @@ impl<'a> Reckoning<'a> {
 }
 
 impl Holding {
+    /// What one charter opens of it.
+    pub(super) fn parts(&self, law: &CharterLaw) -> Parts {
+        let reachable = reachable(&law.charter, law.open, self.token);
+        let free = match reachable.free {
+            Free::None => Some(U256::ZERO),
+            Free::All => self.facts.balance,
+            // An allowance that is not known may be any.
+            Free::Allowed => least(self.facts.balance, self.facts.allowance),
+        };
+        let vaults = if reachable.vaults { self.facts.in_vaults } else { Some(U256::ZERO) };
+        let pools = if reachable.pools { self.facts.in_positions } else { Some(U256::ZERO) };
+        Parts { free, vaults, pools }
+    }
+
+    /// What an amount of it is worth, where that is known.
+    pub(super) fn dollars(&self, amount: Known) -> Known {
+        self.worth(amount, &mut BTreeSet::new())
+    }
+
     fn worth(&self, amount: Known, missing: &mut BTreeSet<Missing>) -> Known {
         let amount = amount?;
         if amount.is_zero() {
@@ -415,7 +323,7 @@ impl GolemCharter {
         self.listing.tokens.iter().any(|listed| listed.token == token)
     }
 
-    fn is_wrapped_coin(&self, token: Address) -> bool {
+    pub(super) fn is_wrapped_coin(&self, token: Address) -> bool {
         let weth = Some(Role::Weth);
         self.listing.tokens.iter().any(|listed| listed.token == token && listed.role == weth)
             || self
@@ -469,7 +377,8 @@ fn reachable(charter: &GolemCharter, open: bool, token: Address) -> Reachable {
     let vaults = charter.withdraws() || (open && vaults);
     // A pool gives back whichever of its two it likes.
     let turned = charter.takes_back() && (open || (charter.unwraps() && charter.tops_up()));
-    Reachable { free, vaults, pools: turned || (unwraps && pools) }
+    let pools = turned || (unwraps && pools) || charter.withdraws_from_pools();
+    Reachable { free, vaults, pools }
 }
 
 /// Nothing is worth nothing by a feed that can be relied on.

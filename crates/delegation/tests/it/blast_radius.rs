@@ -31,6 +31,7 @@ const WETH: Address = Address::repeat_byte(0x3e);
 const VAULT: Address = Address::repeat_byte(0x7a);
 const COIN: Address = Address::ZERO;
 const GOLEM: B256 = B256::repeat_byte(0x60);
+const OTHER_GOLEM: B256 = B256::repeat_byte(0x61);
 const DOLLAR: u64 = 1_000_000;
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
@@ -674,25 +675,55 @@ fn more_than_is_looked_at_is_refused() {
     assert_eq!(bytes, BlastRadiusError::TooLong { limit, actual });
 }
 
-/// As many caveats, entries and assets as are looked at, and no end.
+/// As many caveats, entries and assets as are looked at, and no end. Each list stands on a link of its own, since two on
+/// one link bind nothing.
 #[test]
 fn the_largest_chain_is_reckoned_in_bounded_work() {
     let entry = |number: usize| TokenPeriod {
-        token: Address::left_padding_from(&(number % 500).to_be_bytes()),
+        token: Address::left_padding_from(&(number + 1).to_be_bytes()),
         period_amount: U256::from(5),
         period_duration: U256::from(1),
         start_date: U256::from(1),
     };
-    let many = |entries: usize| {
-        Rule::MultiTokenPeriod(MultiTokenPeriod((0..entries).map(entry).collect()))
-    };
-    let mut rules = vec![many(500); 4];
-    rules.extend(vec![many(1); MAX_CAVEATS - 4]);
+    // With the coin and what the facts name there are as many assets as there may be.
+    let entries = MAX_ASSETS - facts().tokens.len();
+    let many = Rule::MultiTokenPeriod(MultiTokenPeriod((0..entries).map(entry).collect()));
+    let calls = Rule::LimitedCalls(LimitedCalls(U256::MAX));
+    let mut rules = vec![many];
+    rules.extend(vec![calls; MAX_CAVEATS / 4 - 1]);
+    let mut links = vec![Delegation { delegate: Address::repeat_byte(0xd0), ..root(&rules) }];
+    for (delegate, _) in (0xd1..).zip(1..4) {
+        let delegate = Address::repeat_byte(delegate);
+        let link = Delegation { delegate, ..child(links.last().unwrap(), &rules) };
+        links.push(link);
+    }
+    links.reverse();
+
+    let radius = of(links, NOW, &facts());
+
+    assert_eq!((radius.days.len(), radius.assets.len()), (MAX_DAYS, MAX_ASSETS));
+    let bounded = radius.assets.iter().filter(|asset| !asset.days.is_empty()).count();
+    assert_eq!(bounded, MAX_ASSETS);
+    assert!(!radius.everything, "four lists bind");
+}
+
+/// Many charters that price many tokens: each is looked at once.
+#[test]
+fn the_largest_charters_are_compared_in_bounded_work() {
+    let mut wide = charter();
+    let tokens = (0..250u16).map(|number| {
+        let address = Address::left_padding_from(&(number + 1).to_be_bytes());
+        token(address, Role::Token, 6)
+    });
+    wide.listing.tokens.extend(tokens);
+    let one = Rule::GolemCharter(Box::new(wide));
+    let size = caveat(&one).terms.len();
+    let rules = vec![one; (MAX_CONTEXT_BYTES / size).min(MAX_CAVEATS)];
 
     let radius = of(vec![root(&rules)], NOW, &facts());
 
-    assert_eq!(radius.days.len(), MAX_DAYS);
-    assert_eq!(radius.total(), None);
+    assert_eq!(radius.assets.len(), 253);
+    assert!(!radius.assumptions.contains(&Assumption::PricesDiffer));
 }
 
 #[test]
@@ -951,7 +982,7 @@ prop_compose! {
         bits in any::<u32>(),
         length in 0u64..40 * DAY,
         start in 0u64..2 * DAY,
-        vault in any::<bool>(),
+        (vault, pools, shares, bare, second) in any::<(bool, bool, bool, bool, bool)>(),
         asset in prop::sample::select(vec![USDC, WETH, VAULT]),
     ) -> GolemCharter {
         let mut charter = charter();
@@ -968,8 +999,22 @@ prop_compose! {
         charter.settlement_asset = asset;
         let from = NOW - DAY + start;
         charter.window = MortalityTimeWindow::new(from, from + length).unwrap();
+        if bare {
+            // Known and priced, and not to be called: nobody can approve it.
+            charter.listing.tokens[0].role = None;
+        }
         if vault {
             charter.listing.targets.push(ListedTarget { target: VAULT, role: Role::Vault });
+        }
+        if shares {
+            charter.listing.tokens.push(token(VAULT, Role::Vault, 18));
+        }
+        if pools {
+            let target = Address::repeat_byte(0x11);
+            charter.listing.targets.push(ListedTarget { target, role: Role::PositionManager });
+        }
+        if second {
+            charter.golem_id = OTHER_GOLEM;
         }
         charter
     }
@@ -977,18 +1022,22 @@ prop_compose! {
 
 prop_compose! {
     fn any_facts()(
-        amounts in prop::collection::vec(0u64..15_000_000_000, 9),
+        amounts in prop::collection::vec(0u64..15_000_000_000, 20),
         spent in 0u64..3_000_000_000,
         gas in 0u64..100_000_000,
         ago in 0u64..100_000,
     ) -> Observed {
         let mut facts = facts();
         for ((token, price), amounts) in
-            [(COIN, 2_500), (USDC, 1), (WETH, 2_500)].into_iter().zip(amounts.chunks(3))
+            [(COIN, 2_500), (USDC, 1), (WETH, 2_500), (VAULT, 2_500)].into_iter().zip(amounts.chunks(5))
         {
             let unit = if token == USDC { 1 } else { 1_000_000_000 };
             let mut held = held(price, amounts[0] * unit, amounts[1] * unit / 100);
-            held.in_vaults = Some(U256::from(amounts[2] * unit));
+            if token != COIN {
+                held.in_vaults = Some(U256::from(amounts[2] * unit));
+                held.in_positions = Some(U256::from(amounts[3] * unit));
+                held.allowance = (amounts[4] % 2 == 0).then(|| U256::from(amounts[4] * unit));
+            }
             facts.tokens.insert(token, held);
         }
         let known = facts.charters.get_mut(&(ACCOUNT, GOLEM)).unwrap();
@@ -998,6 +1047,8 @@ prop_compose! {
         };
         known.spend_window = Some(past(4_000_000_000, spent));
         known.gas_window = Some(past(200_000_000, gas));
+        let known = known.clone();
+        facts.charters.insert((ACCOUNT, OTHER_GOLEM), known);
         facts
     }
 }
@@ -1083,19 +1134,37 @@ proptest! {
 
     #[test]
     fn nobody_takes_more_than_there_is(charter in any_charter(), facts in any_facts()) {
+        let all = |held: &TokenFacts| {
+            let account = held.balance.unwrap() + held.in_vaults.unwrap() + held.in_positions.unwrap();
+            account + held.key_balance.unwrap()
+        };
         let wealth: u64 = facts.tokens.iter().map(|(token, held)| {
-            let all = held.balance.unwrap() + held.in_vaults.unwrap() + held.key_balance.unwrap();
             let unit = if *token == USDC { U256::from(1) } else { U256::from(ETHER / (2_500 * DOLLAR)) };
-            (all / unit + U256::from(4)).to::<u64>()
+            (all(held) / unit + U256::from(4)).to::<u64>()
         }).sum();
         let radius = radius(charter, &facts);
         prop_assert!(no_more(radius.total(), micro(wealth)), "{} of {}", radius, wealth);
         for asset in &radius.assets {
-            let held = &facts.tokens[&asset.token];
-            let all = held.balance.unwrap() + held.in_vaults.unwrap() + held.key_balance.unwrap();
-            prop_assert!(no_more(asset.amount, Some(all)));
+            prop_assert!(no_more(asset.amount, Some(all(&facts.tokens[&asset.token]))));
         }
     }
+
+    /// A chain of several charters is no worse than the least of them, and no better than what one of them leaves: the
+    /// thief keeps every other Golem in the phase that suits him, and a charter that says the same once more takes
+    /// nothing off.
+    #[test]
+    fn several_charters_bind_as_each_of_them_does(one in any_charter(), other in any_charter(), facts in any_facts()) {
+        let apart = GolemCharter { golem_id: OTHER_GOLEM, ..other };
+        let one = GolemCharter { golem_id: GOLEM, ..one };
+        let both = [rule_of(one.clone()), rule_of(apart.clone())];
+        let both = of(vec![root(&both)], NOW, &facts);
+        let twice = of(vec![root(&[rule_of(one.clone()), rule_of(one.clone())])], NOW, &facts);
+        let alone = [radius(one, &facts), radius(apart, &facts)];
+
+        prop_assert!(alone.iter().all(|alone| no_more(both.total(), alone.total())));
+        prop_assert_eq!(twice.total(), alone[0].total());
+    }
+
     /// Foreign words, absurd sums and times: an answer, and one that never falls from day to day.
     #[test]
     fn whatever_the_facts_say_there_is_an_answer_that_never_falls(
@@ -1390,4 +1459,140 @@ fn decimals_that_nobody_read_are_named() {
 
     assert!(radius.assumptions.contains(&Assumption::DecimalsBelieved { token: USDC }));
     assert!(radius.missing.iter().any(|fact| fact.token == USDC && fact.what == "decimals"));
+}
+
+// Several charters
+
+fn rule_of(charter: GolemCharter) -> Rule {
+    Rule::GolemCharter(Box::new(charter))
+}
+
+/// The thief writes the phase of each Golem by itself: while one dies and lifts its caps, the other lives.
+#[test]
+fn charters_of_two_golems_are_never_in_one_phase() {
+    // One settles to what there is, and so converts nothing; its window is wide. The other's is narrow.
+    let dying = GolemCharter { spend_cap: 1, nav_cap: 1, settlement_asset: WETH, ..charter() };
+    let living = GolemCharter { golem_id: OTHER_GOLEM, ..charter() };
+    let mut observed = facts();
+    observed.tokens.get_mut(&WETH).unwrap().balance = Some(U256::ZERO);
+    observed.tokens.get_mut(&COIN).unwrap().balance = Some(U256::ZERO);
+    let unused = observed.charters[&(ACCOUNT, GOLEM)].clone();
+    observed.charters.insert((ACCOUNT, OTHER_GOLEM), unused);
+
+    let first = radius(dying.clone(), &observed);
+    let second = radius(living.clone(), &observed);
+    let both = of(vec![root(&[rule_of(dying.clone()), rule_of(living.clone())])], NOW, &observed);
+
+    // One per cent of 10,000 dollars at the death of the first; of a week's 7,000 in the second's life.
+    assert_eq!(first.causes.settlement, micro(100 * DOLLAR));
+    assert_eq!(second.causes.slippage, micro(69_998_674));
+    let least = first.total().unwrap().min(second.total().unwrap());
+    assert_eq!(both.total(), Some(least));
+    // The same charters of one Golem are in one phase: what each leaves out, both leave out.
+    let alike = GolemCharter { golem_id: GOLEM, ..living };
+    let one = of(vec![root(&[rule_of(dying), rule_of(alike)])], NOW, &observed);
+    assert!(one.total().unwrap() <= least, "{one}");
+}
+
+/// The chain keeps one settlement asset for a delegator's Golem, that of the charter that is judged first.
+#[test]
+fn the_first_charters_settlement_asset_counts_for_all() {
+    let to_weth = GolemCharter { settlement_asset: WETH, ..charter() };
+    let to_usdc = charter();
+    let mut observed = facts();
+    observed.tokens.get_mut(&WETH).unwrap().balance = Some(U256::ZERO);
+    observed.tokens.get_mut(&COIN).unwrap().balance = Some(U256::ZERO);
+    let settlement = |charters: [&GolemCharter; 2]| {
+        let rules = charters.map(|charter| rule_of(charter.clone()));
+        of(vec![root(&rules)], NOW, &observed).causes.settlement.unwrap()
+    };
+    let alone = |charter: &GolemCharter| radius(charter.clone(), &observed).causes.settlement;
+
+    assert_eq!(alone(&to_weth), micro(100 * DOLLAR));
+    assert_eq!(Some(settlement([&to_weth, &to_usdc])), alone(&to_weth));
+    assert_eq!(Some(settlement([&to_usdc, &to_weth])), alone(&to_usdc));
+    // Another registry may say first that its Golem dies.
+    let elsewhere = GolemCharter { registry: Address::repeat_byte(0x4f), ..to_usdc };
+    let apart = of(vec![root(&[rule_of(to_weth.clone()), rule_of(elsewhere)])], NOW, &observed);
+    assert_eq!(apart.causes.settlement, alone(&to_weth));
+}
+
+/// What cannot be pulled does not stand in for what lies in pools.
+#[test]
+fn a_large_balance_hides_no_position() {
+    let mut dying = charter();
+    dying.classes =
+        Classes::of(&[Class::Swap, Class::RemoveLiquidity, Class::Collect, Class::Disapprove]);
+    (dying.spend_cap, dying.nav_cap) = (1, 1);
+    let target = Address::repeat_byte(0x11);
+    dying.listing.targets.push(ListedTarget { target, role: Role::PositionManager });
+    let mut observed = facts();
+    for token in [COIN, WETH] {
+        observed.tokens.get_mut(&token).unwrap().balance = Some(U256::ZERO);
+    }
+    let settlement = |balance: u64, allowance: u64| {
+        let mut observed = observed.clone();
+        let dollars = observed.tokens.get_mut(&USDC).unwrap();
+        dollars.balance = Some(U256::from(balance * DOLLAR));
+        dollars.allowance = Some(U256::from(allowance * DOLLAR));
+        dollars.in_positions = Some(U256::from(10_000 * DOLLAR));
+        radius(dying.clone(), &observed).causes.settlement
+    };
+
+    // One per cent of what lies in pools, whatever lies beside it.
+    assert_eq!(settlement(0, 0), micro(100 * DOLLAR));
+    assert_eq!(settlement(10_000, 0), micro(100 * DOLLAR));
+    // And of the one unit of volume that turns something else around first.
+    assert_eq!(settlement(10_000, 5_000), micro(100 * DOLLAR + 1));
+}
+
+/// A pool gives back shares of a vault, and those lose on their way out.
+#[test]
+fn shares_that_lie_in_pools_count_as_in_a_vault() {
+    let mut unwinding = charter();
+    unwinding.classes = Classes::of(&[Class::Withdraw, Class::RemoveLiquidity, Class::Collect]);
+    let target = Address::repeat_byte(0x11);
+    unwinding.listing.targets.push(ListedTarget { target, role: Role::PositionManager });
+    unwinding.listing.tokens.push(token(VAULT, Role::Vault, 18));
+    let mut observed = facts();
+    let mut shares = held(2_500, 0, 0);
+    shares.in_positions = Some(U256::from(4 * ETHER));
+    observed.tokens.insert(VAULT, shares);
+    // The other token of a pool becomes shares where somebody moves its price.
+    let mut moved = facts();
+    moved.tokens.insert(VAULT, held(2_500, 0, 0));
+    moved.tokens.get_mut(&USDC).unwrap().in_positions = Some(U256::from(10_000 * DOLLAR));
+
+    for observed in [&observed, &moved] {
+        let lost = radius(unwinding.clone(), observed);
+        assert_eq!(lost.causes.vaults, micro(100 * DOLLAR), "{lost}");
+    }
+    let mut without = unwinding;
+    without.listing.tokens[2].role = None;
+    without
+        .listing
+        .targets
+        .push(ListedTarget { target: Address::repeat_byte(0x7b), role: Role::Vault });
+    assert_eq!(radius(without, &moved).causes.vaults, micro(0), "no shares in any pool");
+}
+
+/// Who owns the account needs no grant, so that neither its end nor its beginning helps.
+#[test]
+fn an_owners_key_takes_everything_also_under_a_dead_grant() {
+    let own = Delegation { delegate: ACCOUNT, ..root(&[rule_of(charter())]) };
+    let by_charter = root(&[rule_of(GolemCharter { owner: KEY, ..charter() })]);
+    for grant in [own, by_charter] {
+        let disabled = Observed { disabled: vec![grant.hash().0], ..facts() };
+        let whole = |now: u64, facts: &Observed| {
+            let radius = of(vec![grant.clone()], now, facts);
+            assert_eq!(radius.ended, None);
+            assert!(radius.everything && radius.total().is_none(), "{radius}");
+            assert_eq!(radius.causes.outflow, micro(37_500 * DOLLAR));
+            assert_eq!(radius.days[0].cumulative, micro(37_525 * DOLLAR), "from the first day on");
+        };
+        whole(NOW, &facts());
+        whole(NOW, &disabled);
+        whole(NOW + 2 * WEEK, &facts());
+        whole(NOW - WEEK, &facts());
+    }
 }

@@ -318,9 +318,32 @@ proptest! {
         prop_assert!(charter.window.start() >= most.window.start());
         prop_assert!(charter.window.end() <= most.window.end());
         prop_assert!(charter.listing.tokens.iter().all(|token| most.listing.tokens.contains(token)));
-        prop_assert!(made.caveats(&AT).is_ok());
+        let dropped = bundles.contains(&Bundle::ApprovedAssets(vec![WETH]));
+        let weighs = |bundle: &Bundle| {
+            matches!(bundle, Bundle::MaxPosition { .. } | Bundle::MaxDrawdown(_))
+        };
+        let no_cash = dropped && bundles.iter().any(weighs);
+        prop_assert_eq!(made.caveats(&AT).err(), no_cash.then_some(BundleError::NoCash));
         prop_assert_eq!(reversed, Ok(charter));
     }
+}
+
+/// Cash may be any part of the whole, so it has to be said which token that is.
+#[test]
+fn a_share_or_a_drawdown_needs_cash() {
+    let unlisted = Address::repeat_byte(0x77);
+    for bundle in [Bundle::max_position(3_000), Bundle::MaxDrawdown(1_500)] {
+        for settlement_asset in [Address::ZERO, unlisted] {
+            let charter = GolemCharter { settlement_asset, ..whole() };
+            let law = Law::new(charter).under(std::slice::from_ref(&bundle)).unwrap();
+            assert_eq!(law.caveats(&AT), Err(BundleError::NoCash));
+        }
+        let listed = Law::new(whole()).under(&[bundle]).unwrap();
+        assert!(listed.caveats(&AT).is_ok());
+    }
+    // Without either nobody asks for cash.
+    let charter = GolemCharter { settlement_asset: Address::ZERO, ..whole() };
+    assert!(Law::new(charter).caveats(&AT).is_ok());
 }
 
 /// A position of wrapped coins is one with plain ones, wherever the listing says what they are.

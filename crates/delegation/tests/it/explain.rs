@@ -428,6 +428,10 @@ fn long_lists_and_long_bytes_are_cut_and_say_so() {
     assert!(long.contains("(5000 bytes)") && long.len() < 300, "{long}");
 }
 
+fn charter_of(account: Address) -> Rule {
+    Rule::GolemCharter(Box::new(GolemCharter { account, ..whole() }))
+}
+
 fn grant(rules: &[Rule]) -> Delegation {
     let environment = environment();
     Delegation {
@@ -446,7 +450,7 @@ fn gaps(delegation: &Delegation) -> Vec<Gap> {
 
 #[test]
 fn a_charter_alone_leaves_no_gap() {
-    let charter = Rule::GolemCharter(Box::new(whole()));
+    let charter = charter_of(TWO);
 
     assert_eq!(gaps(&grant(&[charter])), []);
 }
@@ -456,7 +460,7 @@ fn a_charter_alone_leaves_no_gap() {
 fn what_nobody_said_is_said() {
     let bare = grant(&[]);
     assert_eq!(gaps(&bare), [Gap::NoCaveats, Gap::NoExpiry, Gap::NoSpendBound]);
-    let charter = Rule::GolemCharter(Box::new(whole()));
+    let charter = charter_of(TWO);
     let mut open = grant(std::slice::from_ref(&charter));
     open.delegate = ANY_DELEGATE;
     assert_eq!(gaps(&open), [Gap::AnyDelegate]);
@@ -497,7 +501,7 @@ fn what_nobody_said_is_said() {
 #[test]
 fn what_cannot_be_read_is_not_guessed() {
     let environment = environment();
-    let mut odd = grant(&[Rule::GolemCharter(Box::new(whole()))]);
+    let mut odd = grant(&[charter_of(TWO)]);
     odd.caveats.push(Caveat::new(Address::repeat_byte(0x99), vec![1]));
     odd.caveats.push(Caveat::new(environment.enforcer(Kind::LimitedCalls).unwrap(), vec![1]));
 
@@ -558,4 +562,50 @@ fn a_second_schedule_and_coins_that_ride_along_are_gaps() {
     let none = Rule::ValueLte(ValueLte(U256::ZERO));
     let one = gaps(&[every(1), none]);
     assert!(!one.contains(&Gap::CoinsUnbounded) && !one.contains(&Gap::OnlyCounts { caveat: 1 }));
+}
+
+/// Proceeds of the account's money that another one keeps.
+#[test]
+fn a_charter_of_another_account_is_a_gap() {
+    let foreign = grant(&[charter_of(ONE)]);
+    let child = Delegation { authority: GOLEM, ..foreign.clone() };
+
+    assert_eq!(gaps(&foreign), [Gap::OtherAccount { account: ONE }]);
+    assert!(foreign.is_root() && !child.is_root());
+    assert_eq!(gaps(&child), [], "below the root the delegator is not whose money it is");
+}
+
+/// An approval is one call that moves nothing, and everything later.
+#[test]
+fn a_fixed_call_bounds_only_where_it_says_how_much_it_moves() {
+    let data = |selector: [u8; 4], length: usize| {
+        let mut data = selector.to_vec();
+        data.resize(length, 0xff);
+        Bytes::from(data)
+    };
+    let transfer = data([0xa9, 0x05, 0x9c, 0xbb], 68);
+    let approve = data([0x09, 0x5e, 0xa7, 0xb3], 68);
+    let longer = data([0xa9, 0x05, 0x9c, 0xbb], 69);
+    let call = |call_data: &Bytes| Execution {
+        target: WETH,
+        value: number(0),
+        call_data: call_data.clone(),
+    };
+    let once = Rule::LimitedCalls(LimitedCalls(number(1)));
+    let coins = Rule::NativeTokenTransferAmount(NativeTokenTransferAmount(number(0)));
+    let bounded = |rules: &[Rule]| {
+        let rules = [rules, std::slice::from_ref(&once)].concat();
+        !gaps(&grant(&rules)).contains(&Gap::NoSpendBound)
+    };
+    for (data, said) in
+        [(transfer.clone(), true), (approve, false), (longer, false), (Bytes::new(), true)]
+    {
+        let single = Rule::ExactExecution(ExactExecution(call(&data)));
+        let batch = vec![call(&transfer), call(&data)];
+        let batch = Rule::ExactExecutionBatch(ExactExecutionBatch(batch));
+        let fixed = Rule::ExactCalldata(ExactCalldata(data.clone()));
+        assert_eq!(bounded(&[single]), said, "{data}");
+        assert_eq!(bounded(&[batch]), said, "{data}");
+        assert_eq!(bounded(&[fixed, coins.clone()]), said, "{data}");
+    }
 }
