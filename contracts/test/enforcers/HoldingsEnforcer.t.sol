@@ -550,6 +550,33 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         accepts(Execution(address(WETH), 0, abi.encodeCall(IWeth.withdraw, (4 ether))));
     }
 
+    /// @dev Nor is it put into a vault for somebody else: no share of it would ever be looked at.
+    function test_what_is_not_listed_is_not_deposited_for_anybody() public {
+        law.tokens = token(address(WETH), ethUsd, 18);
+        law.settlementAsset = address(WETH);
+        refuses(
+            abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, address(USDC)),
+            Execution(vault, 0, abi.encodeCall(IVault.deposit, (1e6, address(0xbeef))))
+        );
+    }
+
+    /// @dev Nor lent to a pool, whichever of its two it is, by a new position or by an old one.
+    function test_what_is_not_listed_is_not_added_to_a_pool() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        uint256 id = position();
+        vm.assertTrue(address(WETH) < address(USDC), "the first of the pool");
+        address[2] memory listed = [address(USDC), address(WETH)];
+        address[2] memory missing = [address(WETH), address(USDC)];
+        for (uint256 i = 0; i < 2; i++) {
+            law.tokens = token(listed[i], i == 0 ? usdcUsd : ethUsd, i == 0 ? 6 : 18);
+            law.settlementAsset = listed[i];
+            bytes memory why =
+                abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, missing[i]);
+            refuses(why, addLiquidity(1e6));
+            refuses(why, increase(id, 1e6));
+        }
+    }
+
     /// @dev ATK-25: what is not listed is not worth anything, however much of it there is.
     function test_a_token_that_is_not_listed_counts_as_lost() public {
         law.tokens = token(address(USDC), usdcUsd, 6);

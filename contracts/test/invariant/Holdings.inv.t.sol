@@ -46,12 +46,12 @@ contract HoldingsLife is CharterTest {
     GolemRegistry private immutable REGISTRY = new GolemRegistry();
     SaidToken[5] private _tokens;
     PriceAggregator[3] private _feeds;
-    uint256[3] private _answers;
+    uint256[3] internal _answers;
     uint256[3] private _answeredAt;
-    uint256[5] private _units;
+    uint256[5] internal _units;
     bytes32[2] private _golems;
     address[2] private _delegators = [address(0xde1), address(0xde2)];
-    Grant[3] private _grants;
+    Grant[3] internal _grants;
     mapping(uint8 golem => mapping(uint8 delegator => Book)) private _books;
     Law private _law;
     uint256 private _now = NOW;
@@ -225,7 +225,7 @@ contract HoldingsLife is CharterTest {
     }
 
     function _trade(uint8 which, uint256 from, uint256 to, uint256 part, uint256 loss, bool nests)
-        private
+        internal
     {
         uint256[5] memory next = _units;
         uint256 amount = next[from] * part / 256;
@@ -241,7 +241,7 @@ contract HoldingsLife is CharterTest {
         bytes memory execution,
         bool measured,
         bool nests
-    ) private {
+    ) internal {
         vm.warp(_now);
         Grant memory grant = _grants[which % 3];
         Book memory book = _books[grant.golem][grant.delegator];
@@ -323,18 +323,18 @@ contract HoldingsLife is CharterTest {
         return _value(3, units[3]) + _value(4, units[4]);
     }
 
-    function _worth(uint256[5] memory units) private view returns (uint256 sum) {
+    function _worth(uint256[5] memory units) internal view returns (uint256 sum) {
         for (uint256 i = 0; i < KINDS; i++) {
             sum += _value(i, units[i]);
         }
     }
 
-    function _value(uint256 kind, uint256 units) private view returns (uint256) {
+    function _value(uint256 kind, uint256 units) internal view returns (uint256) {
         if (kind == 4) units = units * _tokens[4].assetsPerShare() / 1e18;
         return units * _answers[_feedOf(kind)] / (kind == 1 || kind == 2 ? 1e20 : 1e8);
     }
 
-    function _unitsFor(uint256 kind, uint256 value) private view returns (uint256 units) {
+    function _unitsFor(uint256 kind, uint256 value) internal view returns (uint256 units) {
         units = value * (kind == 1 || kind == 2 ? 1e20 : 1e8) / _answers[_feedOf(kind)];
         if (kind == 4) units = units * 1e18 / _tokens[4].assetsPerShare();
     }
@@ -345,14 +345,14 @@ contract HoldingsLife is CharterTest {
 
     // How it is done
 
-    function _hold(uint256[5] memory units) private {
+    function _hold(uint256[5] memory units) internal {
         for (uint256 i = 0; i < KINDS; i++) {
             if (i == 2) vm.deal(ACCOUNT, units[i]);
             else _tokens[i].hold(ACCOUNT, units[i]);
         }
     }
 
-    function _answer(uint8 which, uint256 answer) private {
+    function _answer(uint8 which, uint256 answer) internal {
         // Answers are far below 2^255.
         // forge-lint: disable-next-line(unsafe-typecast)
         _feeds[which].set(int256(answer));
@@ -369,7 +369,7 @@ contract HoldingsLife is CharterTest {
     }
 
     /// @dev Of listed tokens; what it moves in truth is for the life to say.
-    function _swap() private view returns (bytes memory) {
+    function _swap() internal view returns (bytes memory) {
         ISwapRouter02.ExactInputSingleParams memory params;
         (params.tokenIn, params.tokenOut) = (address(_tokens[0]), address(_tokens[1]));
         (params.fee, params.recipient, params.amountIn) = (500, ACCOUNT, 1);
@@ -378,6 +378,92 @@ contract HoldingsLife is CharterTest {
 
     function _approval() private view returns (bytes memory) {
         return single(address(_tokens[0]), abi.encodeCall(IToken.approve, (ROUTER_02, 1)));
+    }
+}
+
+/// @notice One that has fallen below its floor, with prices that stand still: what it is promised over all that is left of
+///         its life, without a word on how a single execution is judged.
+contract HoldingsFall is HoldingsLife {
+    struct Move {
+        uint8 from;
+        uint8 to;
+        uint8 part;
+        uint16 loss;
+        bool greedy;
+        uint8 wraps;
+    }
+
+    /// @dev What is given is given once, since nothing but cash may grow: so all that is ever lost is a share of what was
+    ///      no cash at the fall.
+    function fall(uint256[5] memory shares, uint16 loss, Move[] calldata moves)
+        external
+        returns (uint256 passed)
+    {
+        _grants[0] = Grant(0, 0, 1, 10_000, 10_000, 500, uint16(within(loss, 0, 300)));
+        uint256[5] memory units;
+        units[0] = within(shares[0], 1_000e6, 5_000e6);
+        for (uint256 i = 1; i < 5; i++) {
+            units[i] = within(shares[i], 100, 5_000) * (i < 3 ? 1e16 : 1e5);
+        }
+        _units = units;
+        _hold(units);
+        // The mark, by the smallest sale there is.
+        _trade(0, 3, 0, 1, 100, false);
+        _answer(1, _answers[1] / 2);
+        _answer(2, _answers[2] / 2);
+        uint256 before = accepted;
+        uint256 worth = _worth(_units);
+        uint256 notCash = worth - _value(0, _units[0]);
+        uint256 most = notCash * _grants[0].loss / 10_000;
+        for (uint256 i = 0; i < moves.length && i < 32; i++) {
+            Move calldata move = moves[i];
+            _move(move);
+            // Each may round once for every token that it moves.
+            vm.assertTrue(_worth(_units) + most + 5 * (i + 1) >= worth, "lost over a life");
+        }
+        passed = accepted - before;
+    }
+
+    /// @dev Part of one thing for another, and beside it ether changes its form. The greedy want back what is left of
+    ///      both, as if a form were given too.
+    function _move(Move calldata move) private {
+        // Only cash may grow, and so it mostly does.
+        (uint256 from, uint256 to) = (move.from % 5, move.to % 4 == 0 ? move.to / 4 % 5 : 0);
+        uint256[5] memory next = _units;
+        (uint256 plain, uint256 wrapped) = move.wraps % 2 == 0 ? (2, 1) : (1, 2);
+        uint256 form = next[plain] * move.wraps / 255;
+        next[plain] -= form;
+        next[wrapped] += form;
+        uint256 amount = next[from] * (uint256(move.part) + 1) / 256;
+        uint256 given = _value(from, amount);
+        uint256 lost = given * within(move.loss, 0, 10_000) / 10_000;
+        if (move.greedy) lost = (given + _value(1, form)) * _grants[0].loss / 10_000;
+        next[from] -= amount;
+        next[to] += _unitsFor(to, lost < given ? given - lost : 0);
+        _execute(0, next, _swap(), true, false);
+    }
+}
+
+contract HoldingsFallTest is TestBase {
+    /// @dev The promise that an owner reads: below the floor positions are closed, and their closing costs a share of them.
+    function testFuzz_below_the_floor_a_life_loses_a_share_of_its_positions(
+        uint256[5] memory shares,
+        uint16 loss,
+        HoldingsFall.Move[] memory moves
+    ) public {
+        new HoldingsFall().fall(shares, loss, moves);
+    }
+
+    /// @dev All positions closed at the bound, one after the other: the share is reached, and then there is nothing to lose.
+    function test_the_share_is_reached() public {
+        HoldingsFall life = new HoldingsFall();
+        HoldingsFall.Move[] memory moves = new HoldingsFall.Move[](6);
+        for (uint8 i = 1; i < 5; i++) {
+            moves[i - 1] = HoldingsFall.Move(i, 0, 255, 0, true, 0);
+        }
+        (moves[4], moves[5]) = (moves[0], HoldingsFall.Move(0, 0, 255, 0, true, 0));
+        uint256[5] memory shares;
+        vm.assertTrue(life.fall(shares, 100, moves) >= 4, "every position was closed");
     }
 }
 

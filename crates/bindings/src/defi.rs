@@ -128,6 +128,7 @@ alloy_sol_types::sol! {
         function transferFrom(address from, address to, uint256 tokenId) external;
         function approve(address to, uint256 tokenId) external;
         function setApprovalForAll(address operator, bool approved) external;
+        function multicall(bytes[] data) external payable returns (bytes[] results);
     }
 
     /// Uniswap's quoter; its answers come from a call that reverts inside.

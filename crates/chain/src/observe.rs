@@ -1,7 +1,10 @@
 //! What the chain knows of a grant: what was counted, what is held, and what it is worth.
 
 use crate::{ChainFault, Node, environment, registry::GolemState, snapshot::Snapshot};
-use alloy::primitives::{Address, B256, U256};
+use alloy::{
+    primitives::{Address, B256, U256},
+    sol_types::SolCall,
+};
 use bardo_bindings::{
     GolemCharterEnforcer, GolemRegistry, ReplicantBudgetEnforcer,
     defi::{Erc20, Erc4626, NonfungiblePositionManager, PriceFeed},
@@ -13,10 +16,12 @@ use golem_delegation::{
     blast_radius::{CharterFacts, Observed, Price, TokenFacts},
     terms::{GolemCharter, Listing, Role},
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The chain's own coin.
 const COIN: Address = Address::ZERO;
+/// Liquidity positions that are looked at.
+const MAX_POSITIONS: u64 = 64;
 /// Who pulls tokens that he was approved for.
 const SPENDERS: &[Role] =
     &[Role::SwapRouter, Role::SwapRouter02, Role::PositionManager, Role::Vault];
@@ -77,8 +82,15 @@ pub async fn observe(
         tokens.extend(said(on.read(vault, Erc4626::assetCall {}).await)?);
     }
     let (account, key) = (chain.root().delegator, chain.leaf().delegate);
+    let mut pooled = Some(BTreeMap::new());
+    for manager in named(&listings, &[Role::PositionManager]) {
+        pooled = positions(&on, manager, account, pooled).await?;
+    }
     for token in tokens {
-        facts.tokens.insert(token, held(&on, token, account, key, &listings).await?);
+        let mut known = held(&on, token, account, key, &listings).await?;
+        known.in_positions =
+            pooled.as_ref().map(|pooled| pooled.get(&token).copied().unwrap_or_default());
+        facts.tokens.insert(token, known);
     }
     Ok(Observation { block: on.block(), facts })
 }
@@ -180,7 +192,7 @@ async fn held(
             price,
             balance: Some(on.balance(account).await?),
             in_vaults: Some(U256::ZERO),
-            in_positions: Some(U256::ZERO),
+            in_positions: None,
             allowance: Some(U256::ZERO),
             key_balance: Some(on.balance(key).await?),
         });
@@ -208,23 +220,79 @@ async fn held(
         };
         in_vaults = in_vaults.zip(worth).map(|(all, worth)| all.saturating_add(worth));
     }
-    let mut in_positions = Some(U256::ZERO);
-    for positions in named(listings, &[Role::PositionManager]) {
-        let count = NonfungiblePositionManager::balanceOfCall { owner: account };
-        // What positions hold depends on the pool's price of the moment: with any, it is not known here.
-        if said(on.read(positions, count).await)? != Some(U256::ZERO) {
-            in_positions = None;
-        }
-    }
     Ok(TokenFacts {
         decimals: said(on.read(token, Erc20::decimalsCall {}).await)?,
         price,
         balance: said(balance(account).await)?,
         in_vaults,
-        in_positions,
+        in_positions: None,
         allowance,
         key_balance: said(balance(key).await)?,
     })
+}
+
+/// What an account's liquidity holds of each token, with fees: what it would get if it took everything back now. None
+/// where that is not known: there is too much of it, or a pool does not answer. Who moves a pool's price moves what
+/// lies in it, and at the feeds' prices only upwards.
+async fn positions(
+    on: &Snapshot<'_>,
+    manager: Address,
+    account: Address,
+    known: Option<BTreeMap<Address, U256>>,
+) -> Result<Option<BTreeMap<Address, U256>>, ChainFault> {
+    let count = NonfungiblePositionManager::balanceOfCall { owner: account };
+    let count = said(on.read(manager, count).await)?.and_then(|count| u64::try_from(count).ok());
+    let (Some(count), Some(mut held)) = (count.filter(|count| *count <= MAX_POSITIONS), known)
+    else {
+        return Ok(None);
+    };
+    for index in 0..count {
+        let index = U256::from(index);
+        let id = NonfungiblePositionManager::tokenOfOwnerByIndexCall { owner: account, index };
+        let Some(id) = said(on.read(manager, id).await)? else { return Ok(None) };
+        let position = NonfungiblePositionManager::positionsCall { tokenId: id };
+        let Some(position) = said(on.read(manager, position).await)? else { return Ok(None) };
+        let taken = said(on.read_as(account, manager, take_back(id, &position)).await)?;
+        let taken = taken.and_then(|answers| {
+            let last = answers.last()?;
+            NonfungiblePositionManager::collectCall::abi_decode_returns_validate(last).ok()
+        });
+        let Some(taken) = taken else { return Ok(None) };
+        for (token, amount) in [(position.token0, taken.amount0), (position.token1, taken.amount1)]
+        {
+            let sum = held.entry(token).or_default();
+            *sum = sum.saturating_add(amount);
+        }
+    }
+    Ok(Some(held))
+}
+
+/// Everything out of one position.
+fn take_back(
+    id: U256,
+    position: &NonfungiblePositionManager::positionsReturn,
+) -> NonfungiblePositionManager::multicallCall {
+    let mut data = Vec::new();
+    if position.liquidity > 0 {
+        let params = NonfungiblePositionManager::DecreaseLiquidityParams {
+            tokenId: id,
+            liquidity: position.liquidity,
+            amount0Min: U256::ZERO,
+            amount1Min: U256::ZERO,
+            deadline: U256::MAX,
+        };
+        let decrease = NonfungiblePositionManager::decreaseLiquidityCall { params };
+        data.push(decrease.abi_encode().into());
+    }
+    let params = NonfungiblePositionManager::CollectParams {
+        tokenId: id,
+        // Nobody: the manager keeps it, and nothing is sent on.
+        recipient: Address::ZERO,
+        amount0Max: u128::MAX,
+        amount1Max: u128::MAX,
+    };
+    data.push(NonfungiblePositionManager::collectCall { params }.abi_encode().into());
+    NonfungiblePositionManager::multicallCall { data }
 }
 
 /// Everything that has one of the roles.

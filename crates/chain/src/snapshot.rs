@@ -39,7 +39,18 @@ impl<'a> Snapshot<'a> {
         to: Address,
         call: C,
     ) -> Result<C::Return, ChainFault> {
-        let request = TransactionRequest::default().with_to(to).with_input(call.abi_encode());
+        self.read_as(Address::ZERO, to, call).await
+    }
+
+    /// Calls any function as somebody, and changes nothing by it.
+    pub(crate) async fn read_as<C: SolCall>(
+        &self,
+        from: Address,
+        to: Address,
+        call: C,
+    ) -> Result<C::Return, ChainFault> {
+        let request =
+            TransactionRequest::default().with_from(from).with_to(to).with_input(call.abi_encode());
         let pinned =
             self.node.provider().call(request).block(BlockId::hash_canonical(self.block.hash));
         let answer = pinned.await.map_err(rpc(C::SIGNATURE))?;

@@ -17,7 +17,10 @@ use bardo_bindings::{
 use bardo_testkit::dollars;
 use golem_chain::local::CharterParties;
 use golem_custody::{Execution, encode_batch};
-use golem_delegation::{Caveat, Delegation, PermissionContext, terms::MortalityTimeWindow};
+use golem_delegation::{
+    Caveat, Delegation, PermissionContext,
+    terms::{MortalityTimeWindow, Role},
+};
 
 /// Seconds without prices after a sequencer came back.
 const GRACE: u32 = 3_600;
@@ -29,6 +32,8 @@ const GWEI: U256 = U256::from_limbs([1_000_000_000, 0, 0, 0]);
 pub(super) struct Charter {
     /// Whether children may redeem: the thief has more to play with.
     pub(super) replicants: bool,
+    /// Whether neither vault nor liquidity is listed, so that swaps are all there is.
+    pub(super) swaps_only: bool,
 }
 
 impl Charter {
@@ -51,6 +56,11 @@ impl Charter {
         charter.nav_cap = charter.spend_cap;
         charter.gas_ceiling = (wish.gas_ceiling / GWEI).try_into()?;
         charter.gas_daily_cap = (wish.gas_daily / GWEI).try_into()?;
+        if self.swaps_only {
+            let pooled = |role: Role| matches!(role, Role::Vault | Role::PositionManager);
+            charter.listing.tokens.retain(|listed| !listed.role.is_some_and(pooled));
+            charter.listing.targets.retain(|listed| !pooled(listed.role));
+        }
         charter.listing.sequencer_feed = wish.book.sequencer_uptime;
         charter.listing.sequencer_grace = GRACE;
         for token in &mut charter.listing.tokens {

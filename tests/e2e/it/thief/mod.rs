@@ -32,6 +32,7 @@ mod stock;
 mod tricks;
 mod victim;
 mod week;
+mod weeks;
 mod wish;
 
 use alloy::{
@@ -109,7 +110,7 @@ enum Expectation {
 }
 
 const COLUMNS: &[&dyn Grant] = &[&stock::Seven, &stock::Nine, &CHARTER];
-const CHARTER: charter::Charter = charter::Charter { replicants: true };
+const CHARTER: charter::Charter = charter::Charter { replicants: true, swaps_only: false };
 
 /// The field before any grant: an owner with 10 ether, 10,000 USDC, 1 WETH, 1,000 dollars in the
 /// vault and about 2,000 in a pool; a thief with money to move markets.

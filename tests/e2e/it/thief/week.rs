@@ -11,26 +11,19 @@ use super::{
     wish::{SESSION, THIEF},
 };
 use alloy::{
-    primitives::{Address, Bytes, U256},
+    primitives::{Bytes, U256},
     providers::Provider,
 };
 use anyhow::{Context, Result, ensure};
-use bardo_bindings::{
-    GolemCharterEnforcer, defi::Erc4626, framework::DELEGATION_MANAGER, golem_charter_enforcer,
-};
+use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_testkit::{Stage, dollars};
-use golem_chain::environment;
+use golem_chain::{environment, observe};
 use golem_custody::Execution;
-use golem_delegation::{
-    PermissionContext,
-    blast_radius::{BlastRadius, CharterFacts, Observed, Price, TokenFacts},
-};
+use golem_delegation::blast_radius::BlastRadius;
 
 /// The charter's buckets, in seconds, and how many of them a spend is remembered for.
-const BUCKET: u64 = 7_200;
-const REMEMBERED: u64 = 13;
-/// A dollar by a feed of eight decimals.
-const DOLLAR: U256 = U256::from_limbs([100_000_000, 0, 0, 0]);
+pub(super) const BUCKET: u64 = 7_200;
+pub(super) const REMEMBERED: u64 = 13;
 
 /// One redemption of the day: by the key, or by a child that lives for it alone.
 async fn redeem(prey: &mut Prey<'_>, child: Option<u64>, call: Execution) -> Result<bool> {
@@ -42,10 +35,10 @@ async fn redeem(prey: &mut Prey<'_>, child: Option<u64>, call: Execution) -> Res
 }
 
 /// Everything a day allows, and a try at more of each.
-async fn one_day(prey: &mut Prey<'_>, children: Option<u64>) -> Result<()> {
+async fn one_day(prey: &mut Prey<'_>, pools: &Rigged, children: Option<u64>) -> Result<()> {
     let half = prey.wish.cap / U256::from(2) - dollars(1) / U256::from(20);
     for again in [false, true] {
-        for call in [Rigged::buy(prey, half), Rigged::sell(prey, half)] {
+        for call in [pools.buy(prey, half), pools.sell(prey, half)] {
             let passed = redeem(prey, children, call).await?;
             ensure!(passed != again, "{:?}", prey.refusals());
         }
@@ -63,54 +56,11 @@ async fn one_day(prey: &mut Prey<'_>, children: Option<u64>) -> Result<()> {
     Ok(())
 }
 
-/// What there is of a token, in the account and in the key's hand. Pools are left out: they only add.
-async fn held(prey: &Prey<'_>, token: Address) -> Result<TokenFacts> {
-    let (stage, wish) = (prey.stage, &prey.wish);
-    let balance = |holder| stage.balance_of(token, holder);
-    let shares = stage.balance_of(wish.book.vault, wish.account).await?;
-    let assets = Erc4626::convertToAssetsCall { shares };
-    let in_vaults = stage.node().read(wish.book.vault, assets).await?;
-    let is_dollar = token == wish.book.usdc;
-    Ok(TokenFacts {
-        decimals: Some(if is_dollar { 6 } else { 18 }),
-        price: Some(Price {
-            answer: if is_dollar { DOLLAR } else { DOLLAR * wish.book.eth_price },
-            decimals: 8,
-        }),
-        balance: Some(balance(wish.account).await?),
-        in_vaults: Some(if is_dollar { in_vaults } else { U256::ZERO }),
-        in_positions: Some(U256::ZERO),
-        allowance: None,
-        key_balance: Some(balance(SESSION).await?),
-    })
-}
-
 /// The blast radius that an owner would be shown now, from what the chain says.
-async fn shown(prey: &Prey<'_>) -> Result<BlastRadius> {
-    let (node, wish) = (prey.stage.node(), &prey.wish);
-    let (manager, delegator, golem) = (DELEGATION_MANAGER, wish.account, wish.golem);
-    let charter = golem_charter_enforcer();
-    let spend = GolemCharterEnforcer::spendWindowOfCall { manager, delegator, golemId: golem };
-    let gas = GolemCharterEnforcer::gasWindowOfCall { manager, delegator, golemId: golem };
-    let settlement = GolemCharterEnforcer::settlementOfCall { manager, delegator, golemId: golem };
-    let facts = CharterFacts {
-        spend_window: Some(node.read(charter, spend).await?),
-        gas_window: Some(node.read(charter, gas).await?),
-        settlement: Some(node.read(charter, settlement).await?),
-        min_epoch: None,
-        generation: None,
-    };
-    let mut coin = held(prey, wish.book.weth).await?;
-    coin.balance = Some(node.provider().get_balance(wish.account).await?);
-    coin.key_balance = Some(node.provider().get_balance(SESSION).await?);
-    let mut observed = Observed::default();
-    observed.charters.insert((delegator, golem), facts);
-    observed.tokens.insert(Address::ZERO, coin);
-    for token in [wish.book.usdc, wish.book.weth] {
-        observed.tokens.insert(token, held(prey, token).await?);
-    }
-    let chain = PermissionContext::new(vec![prey.grant.clone()])?;
-    Ok(BlastRadius::of(&chain, &environment(), prey.now().await?, &observed)?)
+pub(super) async fn shown(prey: &Prey<'_>) -> Result<BlastRadius> {
+    let chain = prey.context()?;
+    let seen = observe(prey.stage.node(), DELEGATION_MANAGER, &chain, &[]).await?;
+    Ok(BlastRadius::of(&chain, &environment(), seen.block.timestamp, &seen.facts)?)
 }
 
 /// What a week costs the owner, and what he was shown before.
@@ -128,7 +78,7 @@ async fn week(stage: &Stage, charter: &Charter) -> Result<(Micros, BlastRadius)>
     let mut time = bucket - 180;
     while time < wish.end {
         prey.wait_until(time).await?;
-        one_day(&mut prey, charter.replicants.then_some(day)).await?;
+        one_day(&mut prey, &pools, charter.replicants.then_some(day)).await?;
         day += 1;
         time = bucket + (day * REMEMBERED - 1) * BUCKET + 1;
     }
@@ -145,7 +95,7 @@ async fn week(stage: &Stage, charter: &Charter) -> Result<(Micros, BlastRadius)>
 #[tokio::test]
 async fn the_thief_takes_no_more_than_slippage_and_gas() -> Result<()> {
     let stage = Stage::open().await?;
-    let (lost, shown) = week(&stage, &Charter { replicants: false }).await?;
+    let (lost, shown) = week(&stage, &Charter { replicants: false, swaps_only: false }).await?;
 
     // A day of it is one per cent of a thousand dollars, and 0.02 ether at 2,500.
     let most = 8 * (10_000_000 + 50_000_000);
@@ -167,7 +117,7 @@ async fn children_take_no_more_than_their_parent() -> Result<()> {
     let (lost, _) = week(&stage, &CHARTER).await?;
     drop(stage);
     let stage = Stage::open().await?;
-    let (alone, _) = week(&stage, &Charter { replicants: false }).await?;
+    let (alone, _) = week(&stage, &Charter { replicants: false, swaps_only: false }).await?;
 
     // To a cent: gas of the key's own transactions is not the owner's.
     assert!((lost - alone).abs() < 10_000, "{lost} with children, {alone} without");

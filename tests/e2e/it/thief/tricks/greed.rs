@@ -295,6 +295,7 @@ fn price_of(amount0: U256, amount1: U256) -> U160 {
 /// owner lets go and no more.
 #[derive(Debug)]
 pub(in crate::thief) struct Rigged {
+    token: Address,
     positions: Vec<U256>,
 }
 
@@ -311,14 +312,24 @@ impl Rigged {
 
     /// Opens them. What a swap loses is the price's part, two fees, and a little that large trades add.
     pub(in crate::thief) async fn open(prey: &mut Prey<'_>) -> Result<Self> {
+        Self::open_with(prey, TOKEN).await
+    }
+
+    /// The same on another day, when the price is another: pools that are there keep the one they were opened at.
+    pub(in crate::thief) async fn open_on(prey: &mut Prey<'_>, day: u8) -> Result<Self> {
+        let token = U160::from_be_bytes(TOKEN.into_array()) + U160::from(day);
+        Self::open_with(prey, token.into()).await
+    }
+
+    async fn open_with(prey: &mut Prey<'_>, token: Address) -> Result<Self> {
         let book = prey.wish.book.clone();
         let manager = book.position_manager;
         let node = prey.stage.node();
-        node.provider().anvil_set_code(TOKEN, node.code(book.usdc).await?).await?;
+        node.provider().anvil_set_code(token, node.code(book.usdc).await?).await?;
         let mint = Erc20::mintCall { to: THIEF, amount: dollars(1_000_000_000) };
-        prey.must(Tx::of(FAUCET, &calls::call(TOKEN, mint))).await?;
+        prey.must(Tx::of(FAUCET, &calls::call(token, mint))).await?;
         for spender in [manager, book.swap_router_02] {
-            prey.thief_does(&[calls::approve(TOKEN, spender, U256::MAX)]).await?;
+            prey.thief_does(&[calls::approve(token, spender, U256::MAX)]).await?;
         }
         let much = Self::DEPTH;
         let weth = prey.wish.fair(much);
@@ -329,33 +340,33 @@ impl Rigged {
             // The way out for dollars.
             (MIDDLE, book.usdc, part(much, Self::WAY_OUT)),
             // The way into ether.
-            (FEE, book.weth, part(weth, 99_110)),
+            (FEE, book.weth, part(weth, 99_102)),
             // The way out of it: more of the token for an ether would be fair.
-            (MIDDLE, book.weth, part(weth, 100_640)),
+            (MIDDLE, book.weth, part(weth, 100_654)),
         ] {
-            let tokens = [(TOKEN, much), (other, amount)];
+            let tokens = [(token, much), (other, amount)];
             let price = price_of(much, amount);
             positions.push(open_deep_pool(prey, tokens, fee, price).await?);
         }
-        Ok(Self { positions })
+        Ok(Self { token, positions })
     }
 
     /// Dollars into ether.
-    pub(in crate::thief) fn buy(prey: &Prey<'_>, usdc: U256) -> Execution {
+    pub(in crate::thief) fn buy(&self, prey: &Prey<'_>, usdc: U256) -> Execution {
         let book = &prey.wish.book;
         let swap = prey.wish.fair_sale(usdc, 9_900);
         // Rounded down, as the owner's bound is by less than a millionth of a dollar.
         let swap = Swap { minimum: swap.minimum + U256::from(1_000_000_000u64), ..swap };
-        let params = swap.through(&[(FEE, TOKEN), (FEE, book.weth)]);
+        let params = swap.through(&[(FEE, self.token), (FEE, book.weth)]);
         calls::call(book.swap_router_02, calls::Periphery::exactInputCall { params })
     }
 
     /// The same for an exact amount of ether.
-    fn buy_exactly(prey: &Prey<'_>, usdc: U256) -> Execution {
+    fn buy_exactly(&self, prey: &Prey<'_>, usdc: U256) -> Execution {
         let book = &prey.wish.book;
         // The path of an exact output runs backwards.
         let back = Swap { token_in: book.weth, ..prey.wish.sale(usdc) };
-        let back = back.through(&[(FEE, TOKEN), (FEE, book.usdc)]);
+        let back = back.through(&[(FEE, self.token), (FEE, book.usdc)]);
         let least = prey.wish.fair_sale(usdc, 9_900).minimum + U256::from(1_000_000_000u64);
         let params = calls::ExactOutput02::ExactOutputParams {
             path: back.path,
@@ -367,7 +378,7 @@ impl Rigged {
     }
 
     /// Ether into dollars.
-    pub(in crate::thief) fn sell(prey: &Prey<'_>, usdc: U256) -> Execution {
+    pub(in crate::thief) fn sell(&self, prey: &Prey<'_>, usdc: U256) -> Execution {
         let book = &prey.wish.book;
         let swap = Swap {
             token_in: book.weth,
@@ -376,27 +387,27 @@ impl Rigged {
             minimum: usdc - usdc / U256::from(100),
             ..prey.wish.sale(U256::ZERO)
         };
-        let params = swap.through(&[(MIDDLE, TOKEN), (FEE, book.usdc)]);
+        let params = swap.through(&[(MIDDLE, self.token), (FEE, book.usdc)]);
         calls::call(book.swap_router_02, calls::Periphery::exactInputCall { params })
     }
 
     /// Dollars into dollars.
-    fn circle(prey: &Prey<'_>, usdc: U256) -> Execution {
+    fn circle(&self, prey: &Prey<'_>, usdc: U256) -> Execution {
         let book = &prey.wish.book;
         let minimum = usdc - usdc / U256::from(100);
         let swap = Swap { token_out: book.usdc, minimum, ..prey.wish.sale(usdc) };
-        let params = swap.through(&[(FEE, TOKEN), (MIDDLE, book.usdc)]);
+        let params = swap.through(&[(FEE, self.token), (MIDDLE, book.usdc)]);
         calls::call(book.swap_router_02, calls::Periphery::exactInputCall { params })
     }
 
     /// Brings the two pools of dollars back to where they were; what it costs stays in them.
-    async fn restore(prey: &Prey<'_>) -> Result<()> {
+    async fn restore(&self, prey: &Prey<'_>) -> Result<()> {
         let (usdc, router) = (prey.wish.book.usdc, prey.wish.book.swap_router_02);
         let home = price_of(Self::DEPTH, part(Self::DEPTH, Self::WAY_OUT));
         let much = Swap { recipient: THIEF, ..prey.wish.sale(dollars(10_000_000)) };
-        let buy = Swap { token_out: TOKEN, fee: MIDDLE, limit: home, ..much };
+        let buy = Swap { token_out: self.token, fee: MIDDLE, limit: home, ..much };
         let home = U160::from(1) << 96;
-        let sell = Swap { token_in: TOKEN, token_out: usdc, fee: FEE, limit: home, ..much };
+        let sell = Swap { token_in: self.token, token_out: usdc, fee: FEE, limit: home, ..much };
         prey.hope(&buy.on_02(router)).await?;
         prey.hope(&sell.on_02(router)).await
     }
@@ -423,9 +434,9 @@ pub(super) async fn atk_27_at_the_bound(prey: &mut Prey<'_>) -> Result<()> {
     let pools = Rigged::open(prey).await?;
     approve_router(prey).await?;
     for size in [10_000, 1_000, 500, 400] {
-        let buy = Rigged::buy(prey, dollars(size));
-        let sell = Rigged::sell(prey, dollars(size));
-        let exact = Rigged::buy_exactly(prey, dollars(size));
+        let buy = pools.buy(prey, dollars(size));
+        let sell = pools.sell(prey, dollars(size));
+        let exact = pools.buy_exactly(prey, dollars(size));
         prey.redeem_greedily(&[buy.clone(), sell.clone()]).await?;
         prey.redeem_greedily(&[buy]).await?;
         prey.redeem_greedily(&[exact]).await?;
@@ -435,7 +446,7 @@ pub(super) async fn atk_27_at_the_bound(prey: &mut Prey<'_>) -> Result<()> {
 }
 
 /// Wraps what ether there is, takes back what is in vault and pool, and dies.
-async fn die_rich(prey: &mut Prey<'_>) -> Result<()> {
+pub(in crate::thief) async fn die_rich(prey: &mut Prey<'_>) -> Result<()> {
     let (book, account) = (prey.wish.book.clone(), prey.wish.account);
     let (manager, id) = (book.position_manager, prey.wish.position);
     approve_router(prey).await?;
@@ -455,11 +466,11 @@ async fn die_rich(prey: &mut Prey<'_>) -> Result<()> {
 }
 
 /// Sells all the account's WETH at the bound, or as much as goes.
-async fn settle(prey: &mut Prey<'_>) -> Result<()> {
+pub(in crate::thief) async fn settle(prey: &mut Prey<'_>, pools: &Rigged) -> Result<()> {
     let weth = prey.stage.balance_of(prey.wish.book.weth, prey.wish.account).await?;
     let worth = U256::from(prey.wish.ether_in_dollars(weth)?.unsigned_abs());
     for part in [1, 3, 9, 30] {
-        let sale = Rigged::sell(prey, worth / U256::from(part));
+        let sale = pools.sell(prey, worth / U256::from(part));
         for _ in 0..part {
             if !prey.redeem(std::slice::from_ref(&sale)).await? {
                 break;
@@ -472,21 +483,21 @@ async fn settle(prey: &mut Prey<'_>) -> Result<()> {
 pub(super) async fn atk_34_settles_at_the_bound(prey: &mut Prey<'_>) -> Result<()> {
     let pools = Rigged::open(prey).await?;
     die_rich(prey).await?;
-    settle(prey).await?;
+    settle(prey, &pools).await?;
     pools.close(prey).await
 }
 
 pub(super) async fn atk_34_settles_in_circles(prey: &mut Prey<'_>) -> Result<()> {
     let pools = Rigged::open(prey).await?;
     die_rich(prey).await?;
-    settle(prey).await?;
+    settle(prey, &pools).await?;
     // Twenty rounds in one redemption; between two of them he puts his pools in order.
     for _ in 0..16 {
-        Rigged::restore(prey).await?;
+        pools.restore(prey).await?;
         let mut left = prey.stage.balance_of(prey.wish.book.usdc, prey.wish.account).await?;
         let mut rounds = Vec::new();
         for _ in 0..20 {
-            rounds.push(Rigged::circle(prey, left));
+            rounds.push(pools.circle(prey, left));
             left -= left / U256::from(100);
         }
         if !prey.redeem(&rounds).await? {

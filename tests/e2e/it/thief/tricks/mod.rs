@@ -7,7 +7,7 @@ mod market;
 mod shape;
 mod signatures;
 
-pub(super) use greed::{Rigged, approve_router};
+pub(super) use greed::{Rigged, approve_router, die_rich, settle};
 
 use super::{
     calls,
