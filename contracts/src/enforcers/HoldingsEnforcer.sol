@@ -20,13 +20,15 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 ///
 ///      A position may exceed its share by a price that moved, by what came home or was given; then all of
 ///      it may be sold, and no more of it bought. From Conservation on nothing is bought. Below the
-///      floor, which is the mark less the drawdown, nothing is bought either, and what is given is paid for,
-///      less `lossBps`. So, while prices stand still, trades take an account to the floor, and from there
-///      lose that part of what is left once, and no more.
+///      floor, which is the mark less the drawdown, nothing is bought either: every swap asks for cash, and for as
+///      much as the feeds say less `lossBps`; nothing is put into vaults or pools; and what is given in all is
+///      paid for by as much. Money that somebody pays in meanwhile pays for no loss. So, while prices stand
+///      still, trades take an account to the floor, and from there lose that part of what is left once,
+///      and no more.
 ///
-///      An execution that only takes back, sends home, wraps, approves, settles or publishes is not measured
-///      and needs no price (SPEC D18). For any other, each listed token that is held must have one. Should a
-///      feed die, and somebody give the account that token, its owner signs a listing without it.
+///      An execution that only takes back, sends home, wraps, approves, fetches gas money, settles or publishes
+///      is not measured and needs no price (SPEC D18). For any other, each listed token that is held must have
+///      one. Should a feed die, and somebody give the account that token, its owner signs a listing without it.
 ///
 ///      State is keyed by manager, delegator and golemId. The mark only rises, through every feed, rotation and
 ///      new grant (SPEC D17); one of a higher series begins its own and ends every lower one: that is
@@ -39,15 +41,16 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 ///      another key, and whatever is done through it meanwhile counts here as done by this execution.
 ///
 ///      Under a share no liquidity is added: what is taken back is not bought, whatever the pool made of it. A
-///      drawdown alone allows it, and counts it as lost while it is out; to take it back and to trade are
-///      two executions. A batch that takes back from a vault and sells less than all of it has bought the
+///      drawdown alone allows it above the floor, in any phase, and counts it as lost while it is out: a rule
+///      about phases ends it from Conservation on. To take it back and to trade are two executions. A batch that takes back from a vault and sells less than all of it has bought the
 ///      rest: from Conservation on, and below the floor, these are two executions too, and so are to
 ///      convert and to send home, for what is sent counts as given. Cash is a token, and no vault's shares: selling for what such
 ///      shares are made of would count as buying it.
 ///
 ///      Not promised: where money goes; a rule about recipients decides over that. That a listed vault's
 ///      books are honest: whoever can move them for a moment moves the total. That tokens of different
-///      names differ in risk.
+///      names differ in risk. That several Golems of one account fall together: each has its own mark, and one that
+///      begins later begins at what the others left.
 contract HoldingsEnforcer is CaveatEnforcer {
     using SlotDerivation for bytes32;
     using TransientSlot for bytes32;
@@ -83,13 +86,13 @@ contract HoldingsEnforcer is CaveatEnforcer {
     function afterHook(
         bytes calldata terms,
         bytes calldata,
-        ModeCode,
-        bytes calldata,
+        ModeCode mode,
+        bytes calldata execution,
         bytes32,
         address delegator,
         address
     ) public override {
-        _end(terms, delegator);
+        _end(terms, mode, execution, delegator);
     }
 
     /// @notice The most the account was worth, in micro-dollars, and the series of that mark.
@@ -133,8 +136,19 @@ contract HoldingsEnforcer is CaveatEnforcer {
         }
     }
 
-    function _end(bytes calldata terms, address delegator) private {
+    function _end(bytes calldata terms, ModeCode mode, bytes calldata execution, address delegator)
+        private
+    {
         (HoldingsBound memory bound, bytes calldata listing) = getTermsInfo(terms);
+        if (!_settle(bound, listing, delegator)) return;
+        Holdings.requireClosing(listing, bound, Executions.actions(listing, mode, execution));
+    }
+
+    /// @dev Whether the account is below its floor now.
+    function _settle(HoldingsBound memory bound, bytes calldata listing, address delegator)
+        private
+        returns (bool below)
+    {
         bytes32 slot = _slot(delegator, bound.golemId);
         uint256 state = slot.asUint256().tload();
         if (state == NOT_BEGUN) revert HoldingsEnforcer_NotBegun(bound.golemId);
@@ -144,14 +158,14 @@ contract HoldingsEnforcer is CaveatEnforcer {
         mapping(bytes32 => uint256) storage words = _words[msg.sender][delegator];
         uint256 word = words[bound.golemId];
         uint256 next = Holdings.begun(word, bound.series);
-        if (state == MEASURED) next = _judge(bound, listing, slot, next);
+        if (state == MEASURED) (next, below) = _judge(bound, listing, slot, next);
         if (next != word) words[bound.golemId] = next;
     }
 
     function _judge(HoldingsBound memory bound, bytes calldata listing, bytes32 slot, uint256 word)
         private
         view
-        returns (uint256)
+        returns (uint256, bool)
     {
         Holding[] memory holdings = Holdings.held(listing, bound.account);
         for (uint256 i = 0; i < holdings.length; i++) {

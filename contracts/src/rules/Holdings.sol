@@ -57,8 +57,8 @@ struct Holding {
 ///      the books of all vaults on the way say, down to an asset that must be listed. And whatever leads
 ///      to a position is of its family, for it comes home unmeasured: when more of a position is bought,
 ///      all that leads to it counts, and so does all that leads to whatever it leads to itself. What is
-///      not listed counts as nothing, so that none of it leaves, and nothing is unwrapped unless coins are
-///      listed. Liquidity counts as nothing too: it has left until it is taken back, which is an execution
+///      not listed counts as nothing, so that none of it leaves: nothing is unwrapped unless coins and their
+///      wrapped form are listed, and beside a trade nothing is wrapped unless coins are. Liquidity counts as nothing too: it has left until it is taken back, which is an execution
 ///      of its own, and under a share there is none. Where a chain's coin is a token too, one of them is
 ///      listed and not both.
 ///
@@ -170,7 +170,11 @@ library Holdings {
         for (uint256 i = 0; i < actions.length; i++) {
             Class class = actions[i].class;
             if (class == Class.AddLiquidity && shared) revert Holdings_Liquidity();
-            if (class == Class.Unwrap) listing.requireToken(address(0));
+            // What is unwrapped was bought or wrapped, and what is wrapped is sold: both forms are looked at, or neither.
+            if (class == Class.Unwrap) listing.requireToken(actions[i].target);
+            if (class == Class.Unwrap || (measured && class == Class.Wrap)) {
+                listing.requireToken(address(0));
+            }
             if (measured && FROM_POOLS & (1 << uint256(class)) != 0) revert Holdings_Mixed();
             _requireGiven(listing, actions[i]);
         }
@@ -217,22 +221,21 @@ library Holdings {
     ///         worth too little and did not merely close.
     /// @param holdings As {held} gives them, with the units before.
     /// @param word Of the grant's series, as {begun} gives it.
-    /// @return What the caller stores instead.
+    /// @return next What the caller stores instead.
+    /// @return below Whether the account is below its floor: then {requireClosing} has to be asked too.
     function judge(
         bytes calldata listing,
         HoldingsBound memory bound,
         Phase phase,
         Holding[] memory holdings,
         uint256 word
-    ) internal view returns (uint256) {
+    ) internal view returns (uint256 next, bool below) {
         Sums memory sums = _sum(listing, holdings);
         // Also by what there was before: money that came since must not be there to be lost.
         uint256 mark = _max(markOf(word), _max(sums.totalBefore, sums.total));
         uint256 least = (mark * (WHOLE - bound.drawdownBps) + WHOLE - 1) / WHOLE;
-        bool below = sums.total < least;
-        if (below && sums.back * WHOLE < sums.out * (WHOLE - bound.lossBps)) {
-            revert Holdings_Loss(sums.out, sums.back, bound.lossBps);
-        }
+        below = sums.total < least;
+        if (below) _requirePaid(sums.out, sums.back, bound.lossBps);
         address cash = _positionOf(listing, bound.cash);
         uint256 bps = phase == Phase.Thriving ? bound.thrivingBps : bound.stableBps;
         uint256 most = sums.total * bps / WHOLE;
@@ -249,7 +252,34 @@ library Holdings {
             _requireFamilies(holdings, i, cash, most);
         }
         // A mark beyond its field is kept as the most.
-        return (word & ~MARK) | (mark < MARK ? mark : MARK);
+        next = (word & ~MARK) | (mark < MARK ? mark : MARK);
+    }
+
+    /// @notice Refuses what does not merely close, by what it says and not by what came of it: money that
+    ///         somebody pays in meanwhile pays for no loss.
+    function requireClosing(
+        bytes calldata listing,
+        HoldingsBound memory bound,
+        Action[] memory actions
+    ) internal view {
+        uint256[] memory answers = listing.noAnswers();
+        for (uint256 i = 0; i < actions.length; i++) {
+            Action memory action = actions[i];
+            if (action.class == Class.Swap) {
+                bool sells =
+                    _positionOf(listing, action.tokenIn) == _positionOf(listing, bound.cash);
+                uint256 out = listing.valueIn(answers, action.tokenOut, action.amountOut);
+                uint256 back =
+                    sells ? listing.valueIn(answers, action.tokenIn, action.minimumIn) : 0;
+                _requirePaid(out, back, bound.lossBps);
+            } else if (action.class == Class.Deposit || action.class == Class.AddLiquidity) {
+                revert Holdings_Liquidity();
+            }
+        }
+    }
+
+    function _requirePaid(uint256 out, uint256 back, uint256 bps) private pure {
+        if (back * WHOLE < out * (WHOLE - bps)) revert Holdings_Loss(out, back, bps);
     }
 
     // What is listed

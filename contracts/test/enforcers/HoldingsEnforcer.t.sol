@@ -14,8 +14,23 @@ import {Holdings, HoldingsBound} from "../../src/rules/Holdings.sol";
 import {Listing} from "../../src/rules/Listing.sol";
 import {Valuation} from "../../src/rules/Valuation.sol";
 import {ITestToken} from "../CharterTest.sol";
+import {Puppet} from "../Puppet.sol";
 import {OneTransaction} from "./EnforcerTest.sol";
 import {HoldingsNestingTest} from "./HoldingsNestingTest.sol";
+
+/// @notice Owes an account what it has; anybody may call it in.
+contract Debt {
+    IERC20 private immutable TOKEN;
+    address private immutable TO;
+
+    constructor(address token, address to) {
+        (TOKEN, TO) = (IERC20(token), to);
+    }
+
+    function pay() external {
+        require(TOKEN.transfer(TO, TOKEN.balanceOf(address(this))), "paid");
+    }
+}
 
 contract HoldingsEnforcerTest is HoldingsNestingTest {
     /// @dev The after hook is the rule; without a before hook it refuses.
@@ -469,7 +484,55 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         setPrice(ethUsd, 2_530e8);
         refusesAs(Holdings.Holdings_Loss.selector, sellWeth(weth));
         setPrice(ethUsd, 2_520e8);
-        accepts(sellWeth(weth));
+        // What came of it would do, and is not what was asked for.
+        refuses(tooMuchLost(252e6, 0), sellWeth(weth));
+        refuses(tooMuchLost(252e6, 249_479_999), sellWeth(weth, 249_479_999));
+        accepts(sellWeth(weth, 249_480_000));
+    }
+
+    /// @dev What somebody owes the account, and anybody may call in, pays for no loss of the same execution; whether
+    ///      that is a sale below its price or a purchase that is sold again (ATK-28).
+    function test_below_the_floor_income_pays_for_no_loss() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        law.tokens = bytes.concat(law.tokens, token(ETHER, ethUsd, 18));
+        wrap(2 ether);
+        accepts(buy(100e6));
+        setUsdc(1_000e6);
+        // The pool pays 2,500, four percent less than the feed says.
+        setPrice(ethUsd, 2_600e8);
+        Debt debt = new Debt(address(USDC), law.account);
+        vm.prank(FAUCET);
+        USDC.mint(address(debt), 1_000e6);
+        vm.etch(agent.account, type(Puppet).runtimeCode);
+        Execution[] memory calledIn = new Execution[](1);
+        calledIn[0] = Execution(address(debt), 0, abi.encodeCall(Debt.pay, ()));
+        Puppet(payable(agent.account)).plan(calledIn);
+        Execution memory wake = Execution(agent.account, 1, "");
+        refuses(tooMuchLost(5_200e6, 0), two(wake, sellWeth(2 ether)));
+        refusesAs(Holdings.Holdings_Drawdown.selector, two(wake, buy(100e6)));
+        Execution[] memory round = new Execution[](3);
+        (round[0], round[1], round[2]) = (wake, buy(100e6), sellWeth(brings(100e6)));
+        refuses(tooMuchLost(100e6, 0), round);
+        accepts(wake);
+        vm.assertEq(USDC.balanceOf(law.account), 2_000e6, "it was owed");
+    }
+
+    /// @dev Whatever comes in beside it.
+    function test_below_the_floor_vaults_and_pools_are_not_filled() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        uint256 id = position();
+        wrap(2 ether);
+        accepts(buy(100e6));
+        setUsdc(1_000e6);
+        bytes memory why = abi.encodeWithSelector(Holdings.Holdings_Liquidity.selector);
+        // Of nothing, so that neither loss nor growth is in the way.
+        Execution memory nothing =
+            Execution(vault, 0, abi.encodeCall(IVault.deposit, (0, law.account)));
+        refuses(why, nothing);
+        lossBps = 10_000;
+        refuses(why, increase(id, 1e6));
+        setUsdc(11_000e6);
+        accepts(nothing);
     }
 
     /// @dev To wrap is to give nothing: it makes no room for a loss in the same execution.
@@ -547,7 +610,20 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
             abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, address(WETH));
         refuses(why, sellWeth(1e15));
         refuses(why, two(callOf(Class.Approve, 0), sellWeth(1e15)));
-        accepts(Execution(address(WETH), 0, abi.encodeCall(IWeth.withdraw, (4 ether))));
+        // Bought or wrapped without being looked at, it does not become what is looked at.
+        refuses(why, Execution(address(WETH), 0, abi.encodeCall(IWeth.withdraw, (4 ether))));
+    }
+
+    /// @dev Coins that nobody looked at are not sold in their wrapped form; wrapped alone they go home (SPEC D18).
+    function test_beside_a_trade_nothing_is_wrapped_that_is_not_listed() public {
+        bytes memory why = abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, ETHER);
+        Execution memory wrapping =
+            Execution(address(WETH), 1 ether, abi.encodeCall(IWeth.deposit, ()));
+        refuses(why, two(wrapping, sellWeth(1 ether)));
+        accepts(wrapping);
+        accepts(sellWeth(1e15));
+        law.tokens = bytes.concat(law.tokens, token(ETHER, ethUsd, 18));
+        accepts(two(wrapping, sellWeth(1 ether)));
     }
 
     /// @dev Nor is it put into a vault for somebody else: no share of it would ever be looked at.
@@ -596,7 +672,7 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         vm.assertTrue(mark() >= usdc + weth * 5_000 / 1e12 - 1, "at the prices of the moment");
         setPrice(ethUsd, 2_500e8);
         uint256 top = mark();
-        accepts(sellWeth(1e15));
+        accepts(sellWeth(1e15, 2_475_000));
         vm.assertEq(mark(), top, "never down");
     }
 

@@ -70,6 +70,11 @@ abstract contract HoldingsTest is ListedEnforcerTest {
 
     /// @dev WETH for USDC, whatever comes back.
     function sellWeth(uint256 amount) internal view returns (Execution memory) {
+        return sellWeth(amount, 0);
+    }
+
+    /// @dev The same for this much at least.
+    function sellWeth(uint256 amount, uint256 minimum) internal view returns (Execution memory) {
         return Execution(
             ROUTER_02,
             0,
@@ -81,7 +86,7 @@ abstract contract HoldingsTest is ListedEnforcerTest {
                         fee: 500,
                         recipient: law.account,
                         amountIn: amount,
-                        amountOutMinimum: 0,
+                        amountOutMinimum: minimum,
                         sqrtPriceLimitX96: 0
                     }))
             )

@@ -368,10 +368,10 @@ contract HoldingsLife is CharterTest {
         );
     }
 
-    /// @dev Of listed tokens; what it moves in truth is for the life to say.
+    /// @dev A sale for cash that is too small to be worth anything; what it moves in truth is for the life to say.
     function _swap() internal view returns (bytes memory) {
         ISwapRouter02.ExactInputSingleParams memory params;
-        (params.tokenIn, params.tokenOut) = (address(_tokens[0]), address(_tokens[1]));
+        (params.tokenIn, params.tokenOut) = (address(_tokens[1]), address(_tokens[0]));
         (params.fee, params.recipient, params.amountIn) = (500, ACCOUNT, 1);
         return single(ROUTER_02, abi.encodeCall(ISwapRouter02.exactInputSingle, (params)));
     }

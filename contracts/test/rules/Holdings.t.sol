@@ -48,8 +48,8 @@ contract HoldingsRule {
         Phase phase,
         Holding[] memory holdings,
         uint256 word
-    ) external view returns (uint256) {
-        return Holdings.judge(listing, bound, phase, holdings, word);
+    ) external view returns (uint256 next) {
+        (next,) = Holdings.judge(listing, bound, phase, holdings, word);
     }
 }
 
