@@ -182,22 +182,30 @@ fn compare(parent: &[&Rule], child: &[&Rule], out: &mut Vec<Looser>) {
     let kind = parent.first().and_then(|rule| rule.kind());
     let looser =
         |bound: Bound| Looser { kind, bound: bound.name, parent: bound.parent, child: bound.child };
+    let mut name = |Loose(bounds): Loose| out.extend(bounds.into_iter().map(looser));
     if let ([parent], [child]) = (parent, child) {
-        out.extend(within(child, parent).err().map(looser));
+        if let Err(loose) = within(child, parent) {
+            name(loose);
+        }
         return;
     }
     let most = MOST_OF_ONE_KIND;
     if parent.len() > most || child.len() > most {
         let count = |rules: &[&Rule]| format!("{} caveats of one kind", rules.len());
-        out.push(looser(Bound::new("list", count(parent), count(child))));
+        name(Loose::new("list", count(parent), count(child)));
         return;
     }
     // Caveats of one kind on one link share their counters, and the first of them may set the bound of all: only
     // the same list is known to say the same.
     if kind.is_none_or(counts) {
         if parent != child {
-            let count = |rules: &[&Rule]| format!("{} caveats that share a count", rules.len());
-            out.push(looser(Bound::new("list", count(parent), count(child))));
+            let first = (0..).find(|at| parent.get(*at) != child.get(*at)).unwrap_or_default();
+            let said = |rules: &[&Rule]| {
+                let words = rules.get(first).map(|rule| rule.explain().join(" "));
+                let words = words.unwrap_or_else(|| "there is none".to_owned());
+                format!("number {} of {} that share a count ({words})", first + 1, rules.len())
+            };
+            name(Loose::new("list", said(parent), said(child)));
         }
         return;
     }
@@ -205,14 +213,16 @@ fn compare(parent: &[&Rule], child: &[&Rule], out: &mut Vec<Looser>) {
         let mut first = None;
         if child.iter().any(|child| match within(child, parent) {
             Ok(()) => true,
-            Err(bound) => {
-                first.get_or_insert(bound);
+            Err(loose) => {
+                first.get_or_insert(loose);
                 false
             }
         }) {
             continue;
         }
-        out.extend(first.map(looser));
+        if let Some(loose) = first {
+            name(loose);
+        }
     }
 }
 
@@ -277,13 +287,26 @@ struct Bound {
     child: String,
 }
 
-impl Bound {
+/// All of them, of one caveat.
+#[derive(Debug)]
+struct Loose(Vec<Bound>);
+
+impl Loose {
     fn new(name: &'static str, parent: impl fmt::Display, child: impl fmt::Display) -> Self {
-        Self { name, parent: parent.to_string(), child: child.to_string() }
+        Self(vec![Bound { name, parent: parent.to_string(), child: child.to_string() }])
     }
 }
 
-type Verdict = Result<(), Bound>;
+type Verdict = Result<(), Loose>;
+
+/// Whoever refuses names everything that is looser, and not the first alone.
+fn all<const N: usize>(verdicts: [Verdict; N]) -> Verdict {
+    if verdicts.iter().all(Result::is_ok) {
+        return Ok(());
+    }
+    let loose = verdicts.into_iter().filter_map(Result::err).flat_map(|Loose(bounds)| bounds);
+    Err(Loose(loose.collect()))
+}
 
 /// Terms that can be compared with their parent's.
 trait Within {
@@ -316,15 +339,15 @@ compared! {
 }
 
 fn at_most<T: PartialOrd + fmt::Display>(name: &'static str, child: T, parent: T) -> Verdict {
-    if child > parent { Err(Bound::new(name, parent, child)) } else { Ok(()) }
+    if child > parent { Err(Loose::new(name, parent, child)) } else { Ok(()) }
 }
 
 fn at_least<T: PartialOrd + fmt::Display>(name: &'static str, child: T, parent: T) -> Verdict {
-    if child < parent { Err(Bound::new(name, parent, child)) } else { Ok(()) }
+    if child < parent { Err(Loose::new(name, parent, child)) } else { Ok(()) }
 }
 
 fn same<T: PartialEq + fmt::Display>(name: &'static str, child: T, parent: T) -> Verdict {
-    if child == parent { Ok(()) } else { Err(Bound::new(name, parent, child)) }
+    if child == parent { Ok(()) } else { Err(Loose::new(name, parent, child)) }
 }
 
 /// The same bytes, which are too long to be shown.
@@ -333,7 +356,7 @@ fn same_bytes(name: &'static str, child: &[u8], parent: &[u8]) -> Verdict {
         return Ok(());
     }
     let shown = |bytes: &[u8]| format!("{} bytes ({})", bytes.len(), keccak256(bytes));
-    Err(Bound::new(name, shown(parent), shown(child)))
+    Err(Loose::new(name, shown(parent), shown(child)))
 }
 
 /// How long a list may be that is searched from front to back.
@@ -341,13 +364,17 @@ const SHORT: usize = 32;
 
 /// Every entry of the child's list is one of the parent's.
 fn among<T: Copy + Ord + fmt::Display>(name: &'static str, child: &[T], parent: &[T]) -> Verdict {
-    let missing = if parent.len() <= SHORT {
-        child.iter().find(|entry| !parent.contains(entry))
-    } else {
-        let parent: BTreeSet<_> = parent.iter().collect();
-        child.iter().find(|entry| !parent.contains(entry))
-    };
-    missing.map_or(Ok(()), |entry| Err(Bound::new(name, listed(parent), entry)))
+    let missing = missing(child, parent);
+    missing.map_or(Ok(()), |entry| Err(Loose::new(name, listed(parent), entry)))
+}
+
+/// The first entry that another list has not.
+fn missing<T: Copy + Ord>(of: &[T], within: &[T]) -> Option<T> {
+    if within.len() <= SHORT {
+        return of.iter().find(|entry| !within.contains(entry)).copied();
+    }
+    let within: BTreeSet<_> = within.iter().collect();
+    of.iter().find(|entry| !within.contains(entry)).copied()
 }
 
 /// A list for people: the first of it, and how many more.

@@ -237,6 +237,10 @@ fn salt<'de, D: Deserializer<'de>>(deserializer: D) -> Result<U256, D::Error> {
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return Err(D::Error::custom("salt is neither hex with 0x nor decimal"));
     }
+    // Leading zeros make no number, but a field of 33 bytes is none that another reader takes.
+    if digits.len() > if radix == 16 { 64 } else { 78 } {
+        return Err(D::Error::custom("salt is longer than 32 bytes"));
+    }
     U256::from_str_radix(digits, radix.into()).map_err(D::Error::custom)
 }
 

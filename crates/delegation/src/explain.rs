@@ -10,9 +10,6 @@ use crate::{
 use alloy_primitives::{Address, Selector, U256};
 use std::{collections::BTreeSet, fmt};
 
-/// Longest list that is shown in full.
-const SHOWN: usize = 8;
-
 const SECONDS_OF_DAY: u64 = 86_400;
 
 /// A delegation in words: who may act for whom, what each caveat says, and what nobody said.
@@ -91,6 +88,13 @@ pub enum Gap {
     NotSigned,
     /// Of so many caveats nobody knows what they allow.
     Unknown(usize),
+    /// A caveat that is in no form that is read here: it may allow anything.
+    Unreadable {
+        /// Which, from zero.
+        caveat: usize,
+        /// What is wrong with it.
+        error: TermsError,
+    },
     /// A caveat that its contract refuses: nothing can ever be done.
     Malformed {
         /// Which, from zero.
@@ -133,6 +137,11 @@ impl fmt::Display for Gap {
             Self::Unknown(count) => {
                 write!(f, "{count} unknown enforcers: nothing is known of what they allow")
             }
+            Self::Unreadable { caveat, error } => write!(
+                f,
+                "caveat {} cannot be read here, and may allow anything: {error}",
+                caveat + 1
+            ),
             Self::Malformed { caveat, error } => {
                 write!(
                     f,
@@ -154,15 +163,18 @@ impl Explanation {
             kind: environment.kind(caveat.enforcer),
             sentences: match rule {
                 Ok(rule) => rule.explain(),
-                Err(error) => {
+                Err(error) if error.is_final() => {
                     vec![format!("Its enforcer refuses it, and so nothing can be done: {error}.")]
+                }
+                Err(error) => {
+                    vec![format!("It cannot be read here, and may allow anything: {error}.")]
                 }
             },
         });
         Self {
             parties: parties(delegation),
             clauses: clauses.collect(),
-            gaps: gaps(delegation, &read),
+            gaps: gaps(delegation, environment, &read),
         }
     }
 }
@@ -200,7 +212,11 @@ fn parties(delegation: &Delegation) -> String {
     }
 }
 
-fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> {
+fn gaps(
+    delegation: &Delegation,
+    environment: &Environment,
+    read: &[Result<Rule, TermsError>],
+) -> Vec<Gap> {
     let rules: Vec<&Rule> = read.iter().flatten().collect();
     let unknown = rules.iter().filter(|rule| matches!(rule, Rule::Opaque(_))).count();
     let named = rules.iter().any(|rule| matches!(rule, Rule::Redeemer(_)));
@@ -224,7 +240,8 @@ fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> 
             let home = charter.beneficiary;
             let key = home == charter.agent_key || home == delegation.delegate;
             let sends = charter.classes.contains(Class::Transfer);
-            (sends && (key || charter.is_named(home))).then_some(Gap::NoHome { beneficiary: home })
+            let lost = charter.keeps(home) || environment.kind(home).is_some();
+            (sends && (key || lost)).then_some(Gap::NoHome { beneficiary: home })
         }
         _ => None,
     });
@@ -238,7 +255,11 @@ fn gaps(delegation: &Delegation, read: &[Result<Rule, TermsError>]) -> Vec<Gap> 
     });
     let malformed = read.iter().enumerate().filter_map(|(caveat, rule)| {
         let error = rule.as_ref().err()?.clone();
-        Some(Gap::Malformed { caveat, error })
+        Some(if error.is_final() {
+            Gap::Malformed { caveat, error }
+        } else {
+            Gap::Unreadable { caveat, error }
+        })
     });
     let found = found.into_iter().filter_map(|(is, gap)| is.then_some(gap));
     found.chain(only_count).chain(homeless).chain(elsewhere).chain(malformed).collect()
@@ -293,7 +314,6 @@ fn bounds_spending(rules: &[&Rule]) -> bool {
                 | Rule::Erc20Streaming(_)
                 | Rule::Erc20TransferAmount(_)
                 | Rule::Erc721Transfer(_)
-                | Rule::SpecificActionErc20TransferBatch(_)
         )
     });
     // Of two lists of periods whoever redeems picks the entry that counts.
@@ -321,9 +341,13 @@ fn bounds_spending(rules: &[&Rule]) -> bool {
         Rule::ExactExecutionBatch(rule) => rule.0.iter().all(|call| moves(&call.call_data)),
         _ => false,
     });
+    // That one is good once, whatever else there is.
+    let once = rules.iter().any(|rule| {
+        matches!(rule, Rule::SpecificActionErc20TransferBatch(rule) if moves(&rule.calldata))
+    });
     let (plain, fixed) = (data(<[u8]>::is_empty), data(is_transfer));
     let limited = any(|rule| matches!(rule, Rule::LimitedCalls(_)));
-    alone || lists == 1 || (coins && (plain || (fixed && limited))) || (whole && limited)
+    alone || once || lists == 1 || (coins && (plain || (fixed && limited))) || (whole && limited)
 }
 
 /// `transfer(address,uint256)`, and nothing behind it.
@@ -608,7 +632,10 @@ fn charter(rule: &GolemCharter) -> Vec<String> {
             "Unheard of for {}, it only closes positions and fetches gas money.",
             duration(U256::from(rule.staleness))
         ),
-        format!("Dying, it turns everything into {}.", token(rule.settlement_asset)),
+        format!(
+            "Dying, which its key may say at any time, it turns everything into {}, once and without a cap.",
+            token(rule.settlement_asset)
+        ),
     ];
     if let Some(bps) = rule.max_royalty_bps {
         words.push(format!(
@@ -654,7 +681,7 @@ fn either(groups: &[Vec<Caveat>]) -> String {
     format!(
         "One of {} groups of caveats holds, whichever is named by who uses it, judged by: {}.",
         groups.len(),
-        groups.iter().take(SHOWN).map(group).collect::<Vec<_>>().join("; or ")
+        groups.iter().map(group).collect::<Vec<_>>().join("; or ")
     )
 }
 
@@ -800,13 +827,9 @@ fn selectors(list: &[Selector]) -> String {
     format!("{noun} {}", joined(functions))
 }
 
-/// A list that a person can still read.
+/// All of a list: whoever signs it is bound by its end too.
 fn joined(all: impl Iterator<Item = String>) -> String {
-    let mut all: Vec<String> = all.collect();
-    let more = all.len().saturating_sub(SHOWN);
-    all.truncate(SHOWN);
-    let text = all.join(", ");
-    if more == 0 { text } else { format!("{text} and {more} more") }
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// Bytes, the long ones by their beginning.

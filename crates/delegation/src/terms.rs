@@ -193,6 +193,44 @@ pub enum TermsError {
     NotCanonical,
 }
 
+impl TermsError {
+    /// Whether the contract refuses such terms each time it is asked, so that nothing can be done under them. Of others
+    /// that is not known: they are not in the form that is read here, and the contract may read them otherwise, may
+    /// look at a part of them alone, or may never look again.
+    ///
+    /// ```
+    /// use golem_delegation::TermsError;
+    /// assert!(TermsError::Length { expected: 32, actual: 1 }.is_final());
+    /// assert!(!TermsError::NotCanonical.is_final());
+    /// ```
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        match self {
+            Self::Length { .. }
+            | Self::Entries { .. }
+            | Self::TooShort { .. }
+            | Self::InvertedWindow { .. }
+            | Self::Trailing { .. }
+            | Self::Mood { .. }
+            | Self::Needed { .. }
+            | Self::SignerOrder { .. }
+            | Self::Bps { .. }
+            | Self::Window(_)
+            | Self::StreamStart { .. } => true,
+            // A list of periods whose other entries are good, or a period that is only ever counted, has such zeros too.
+            Self::Zero { .. }
+            // Only calls to that one target are refused.
+            | Self::UnknownRole { .. }
+            | Self::UnknownBits { .. }
+            | Self::TooManyEntries { .. }
+            | Self::Moment { .. }
+            | Self::GasMoney { .. }
+            | Self::Malformed
+            | Self::NotCanonical => false,
+        }
+    }
+}
+
 /// Reads packed terms from front to back.
 struct Reader<'a> {
     rest: &'a [u8],

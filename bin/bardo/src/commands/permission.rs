@@ -97,14 +97,16 @@ pub(crate) fn health(args: &PermissionHealthArgs) -> Result<Answer, Failure> {
         _ => None,
     };
     let amount = |amount: Option<alloy::primitives::U256>| amount.map(|it| it.to_string());
+    // An expiry may be any number, and beyond 2^53 another reader of a JSON number sees another one.
+    let seconds = |seconds: Option<u64>| seconds.map(|it| it.to_string());
     let json = json!({
         "health": health.condition.name(),
         "cause": cause.map(Cause::name),
         "cap": amount(health.cap),
         "left": amount(health.left),
-        "secondsLeft": health.seconds_left,
-        "startsIn": health.starts_in,
-        "periodEnds": health.period_ends,
+        "secondsLeft": seconds(health.seconds_left),
+        "startsIn": seconds(Some(health.starts_in)),
+        "periodEnds": seconds(health.period_ends),
         "now": now,
     });
     Ok(if cause.is_none() { Answer::yes(json, text) } else { Answer::no(json, text) })

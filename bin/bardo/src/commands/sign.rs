@@ -6,7 +6,7 @@ use crate::{
 };
 use golem_chain::environment;
 use golem_custody::OwnerSigner;
-use golem_delegation::{ANY_DELEGATE, Delegation, Kind, SigningDomain, TermsError};
+use golem_delegation::{ANY_DELEGATE, Caveat, Delegation, Rule, SigningDomain};
 use serde_json::json;
 use std::io::{Write, stderr};
 
@@ -46,10 +46,8 @@ pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
 /// What is signed all the same, but may not be what was meant.
 fn warnings(owner: &OwnerSigner, delegation: &Delegation, held_against: bool) -> Vec<String> {
     let mut all = Vec::new();
-    if let Some((number, kind, error)) = malformed(delegation) {
-        all.push(format!(
-            "nothing can be done under this grant: caveat {number} ({kind}): {error}; `bardo caveat encode` writes terms"
-        ));
+    if let Some((words, _)) = malformed(delegation) {
+        all.push(format!("{words}; `bardo caveat encode` writes terms"));
     }
     let (key, delegator) = (owner.address(), delegation.delegator);
     if key != delegator {
@@ -66,16 +64,35 @@ fn warnings(owner: &OwnerSigner, delegation: &Delegation, held_against: bool) ->
     all
 }
 
-/// Terms that their enforcer always refuses: no money is at risk, but whoever signs them meant something.
-pub(super) fn malformed(delegation: &Delegation) -> Option<(usize, Kind, TermsError)> {
+/// Terms that cannot be read, and whether their enforcer may allow something by them all the same.
+pub(super) fn malformed(delegation: &Delegation) -> Option<(String, bool)> {
     let environment = environment();
-    (1..).zip(&delegation.caveats).find_map(|(number, caveat)| {
-        Some((number, environment.kind(caveat.enforcer)?, environment.read(caveat).err()?))
-    })
+    let mut found = (1..).zip(&delegation.caveats).filter_map(|(number, caveat)| {
+        let (kind, error) = (environment.kind(caveat.enforcer)?, environment.read(caveat).err()?);
+        let words = if error.is_final() {
+            format!("nothing can be done under this grant: caveat {number} ({kind}): {error}")
+        } else {
+            format!("caveat {number} ({kind}) cannot be read here, and may allow anything: {error}")
+        };
+        Some((words, !error.is_final()))
+    });
+    // What may allow something matters more than what allows nothing.
+    let first = found.next();
+    match first {
+        Some((_, true)) | None => first,
+        Some((_, false)) => found.find(|(_, open)| *open).or(first),
+    }
 }
 
 /// ATK-11: authority without bounds is not given by accident, nor any that nobody could use.
-fn unbounded(delegation: &Delegation, inherits: bool) -> Option<&'static str> {
+fn unbounded(delegation: &Delegation, inherits: bool) -> Option<String> {
+    if let Some((words, true)) = malformed(delegation) {
+        return Some(words);
+    }
+    bare(delegation, inherits).map(str::to_owned)
+}
+
+fn bare(delegation: &Delegation, inherits: bool) -> Option<&'static str> {
     if delegation.delegate.is_zero() {
         return Some("nobody could ever redeem this delegation: it names no delegate");
     }
@@ -87,6 +104,12 @@ fn unbounded(delegation: &Delegation, inherits: bool) -> Option<&'static str> {
     }
     // Below others it is bound as they are.
     let own = !inherits || delegation.is_root();
-    let everything = own && delegation.caveats.is_empty();
+    let environment = environment();
+    // Whoever redeems says which group holds, and one without caveats always does.
+    let empty = |caveat: &Caveat| match environment.read(caveat) {
+        Ok(Rule::LogicalOrWrapper(groups)) => groups.0.iter().any(Vec::is_empty),
+        _ => false,
+    };
+    let everything = own && delegation.caveats.iter().all(empty);
     everything.then_some("this delegation has no caveats: it allows everything")
 }

@@ -27,11 +27,8 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Answer, Failure> {
         return Ok(Answer::no(json!({ "valid": false, "reason": reason }), reason));
     }
     // A good signature under terms that are none: whoever asks should know, though it is not what he asked.
-    for (number, kind, error) in links.iter().filter_map(malformed) {
-        let _ = writeln!(
-            stderr(),
-            "bardo: nothing can be done under this grant: caveat {number} ({kind}): {error}"
-        );
+    for (words, _) in links.iter().filter_map(malformed) {
+        let _ = writeln!(stderr(), "bardo: {words}");
     }
     let checked: Vec<(Delegation, Result<By, String>)> = links
         .iter()

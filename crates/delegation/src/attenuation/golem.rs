@@ -1,12 +1,14 @@
 //! Bardo's enforcers.
 
-use super::{Bound, EXECUTIONS_IN_A_PERIOD, Verdict, Within, among, at_least, at_most, same};
+use super::{
+    EXECUTIONS_IN_A_PERIOD, Loose, Verdict, Within, all, at_least, at_most, missing, same,
+};
 use crate::{
     SpendTerms,
     terms::{
-        Cadence, Class, Classes, DailySpendLimit, DreamMode, EmotionalState, GolemCharter,
-        GolemPhase, Holdings, KnowledgeRoyalty, ListedToken, Listing, MaxSlippage, MoodBounds,
-        MortalityTimeWindow, ReplicantBudget, Role, Threshold, VaultNav,
+        Cadence, CharterMood, Class, Classes, DailySpendLimit, DreamMode, EmotionalState,
+        GolemCharter, GolemPhase, Holdings, KnowledgeRoyalty, ListedToken, Listing, MaxSlippage,
+        MoodBounds, MortalityTimeWindow, ReplicantBudget, Role, Threshold, VaultNav,
     },
 };
 use alloy_primitives::Address;
@@ -14,51 +16,60 @@ use std::fmt;
 
 impl Within for MortalityTimeWindow {
     fn within(&self, parent: &Self) -> Verdict {
-        at_least("start", self.start(), parent.start())?;
-        at_most("end", self.end(), parent.end())
+        all([
+            at_least("start", self.start(), parent.start()),
+            at_most("end", self.end(), parent.end()),
+        ])
     }
 }
 
 impl Within for Cadence {
     /// Both are judged by the same memory, which a looser grant may have filled: so neither bound makes up for the other.
     fn within(&self, parent: &Self) -> Verdict {
-        same("golemId", self.golem_id, parent.golem_id)?;
-        at_most("count", self.count, parent.count)?;
-        at_least("period", self.period, parent.period)
+        all([
+            same("golemId", self.golem_id, parent.golem_id),
+            at_most("count", self.count, parent.count),
+            at_least("period", self.period, parent.period),
+        ])
     }
 }
 
 impl Within for DreamMode {
     fn within(&self, parent: &Self) -> Verdict {
-        same("golemId", self.golem_id, parent.golem_id)?;
-        same("registry", self.registry, parent.registry)
+        all([
+            same("golemId", self.golem_id, parent.golem_id),
+            same("registry", self.registry, parent.registry),
+        ])
     }
 }
 
 impl Within for GolemPhase {
     fn within(&self, parent: &Self) -> Verdict {
-        same("golemId", self.golem_id, parent.golem_id)?;
-        same("registry", self.registry, parent.registry)?;
-        at_most("staleness", self.staleness, parent.staleness)?;
-        self.listing.within(&parent.listing)
+        all([
+            same("golemId", self.golem_id, parent.golem_id),
+            same("registry", self.registry, parent.registry),
+            at_most("staleness", self.staleness, parent.staleness),
+            self.listing.within(&parent.listing),
+        ])
     }
 }
 
 impl Within for MaxSlippage {
     fn within(&self, parent: &Self) -> Verdict {
-        at_most("bps", self.bps, parent.bps)?;
-        self.listing.within(&parent.listing)
+        all([at_most("bps", self.bps, parent.bps), self.listing.within(&parent.listing)])
     }
 }
 
 impl Within for DailySpendLimit {
     fn within(&self, parent: &Self) -> Verdict {
-        same("golemId", self.golem_id, parent.golem_id)?;
-        same("epoch", self.epoch, parent.epoch)?;
-        // A spend frees twelve to thirteen buckets later, by its place in its bucket: of two lengths either can free first.
-        same("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
-        cap_within("cap", self.cap, parent.cap)?;
-        self.listing.within(&parent.listing)
+        all([
+            same("golemId", self.golem_id, parent.golem_id),
+            same("epoch", self.epoch, parent.epoch),
+            // A spend frees twelve to thirteen buckets later, by its place in its bucket: of two lengths either can free first.
+            same("bucketMinutes", self.bucket_minutes, parent.bucket_minutes),
+            cap_within("cap", self.cap, parent.cap),
+            self.listing.within(&parent.listing),
+        ])
     }
 }
 
@@ -85,14 +96,16 @@ fn cap_within(name: &'static str, child: u64, parent: u64) -> Verdict {
         return Ok(());
     }
     let unit = |cap: u64, scale: u32| format!("{cap}, counted in units of {}", 1_u64 << scale);
-    Err(Bound::new(name, unit(parent, coarse), unit(child, fine)))
+    Err(Loose::new(name, unit(parent, coarse), unit(child, fine)))
 }
 
 impl Within for VaultNav {
     fn within(&self, parent: &Self) -> Verdict {
-        same("golemId", self.golem_id, parent.golem_id)?;
-        nav_within((self.vault, self.bps, self.cap), (parent.vault, parent.bps, parent.cap))?;
-        self.listing.within(&parent.listing)
+        all([
+            same("golemId", self.golem_id, parent.golem_id),
+            nav_within((self.vault, self.bps, self.cap), (parent.vault, parent.bps, parent.cap)),
+            self.listing.within(&parent.listing),
+        ])
     }
 }
 
@@ -107,62 +120,74 @@ fn nav_within(child: (Address, u16, u64), parent: (Address, u16, u64)) -> Verdic
 
 impl Within for ReplicantBudget {
     fn within(&self, parent: &Self) -> Verdict {
-        same("replicantId", self.replicant_id, parent.replicant_id)?;
-        at_most("budget", self.budget, parent.budget)?;
-        at_most("notAfter", self.not_after, parent.not_after)?;
-        self.listing.within(&parent.listing)
+        all([
+            same("replicantId", self.replicant_id, parent.replicant_id),
+            at_most("budget", self.budget, parent.budget),
+            at_most("notAfter", self.not_after, parent.not_after),
+            self.listing.within(&parent.listing),
+        ])
     }
 }
 
 impl Within for Holdings {
     /// A share of everything depends on all that is counted, so the listing is the parent's own.
     fn within(&self, parent: &Self) -> Verdict {
-        same("golemId", self.golem_id, parent.golem_id)?;
-        same("account", self.account, parent.account)?;
-        same("registry", self.registry, parent.registry)?;
-        same("cash", self.cash, parent.cash)?;
-        same("series", self.series, parent.series)?;
-        at_most("staleness", self.staleness, parent.staleness)?;
-        at_most("thrivingBps", self.thriving_bps, parent.thriving_bps)?;
-        at_most("stableBps", self.stable_bps, parent.stable_bps)?;
-        at_most("drawdownBps", self.drawdown_bps, parent.drawdown_bps)?;
-        at_most("lossBps", self.loss_bps, parent.loss_bps)?;
-        if self.listing == parent.listing {
-            return Ok(());
-        }
         let shown = |rule: &Listing| {
             format!("{} tokens, {} targets", rule.tokens.len(), rule.targets.len())
         };
-        Err(Bound::new("listing", shown(&parent.listing), shown(&self.listing)))
+        all([
+            same("golemId", self.golem_id, parent.golem_id),
+            same("account", self.account, parent.account),
+            same("registry", self.registry, parent.registry),
+            same("cash", self.cash, parent.cash),
+            same("series", self.series, parent.series),
+            at_most("staleness", self.staleness, parent.staleness),
+            at_most("thrivingBps", self.thriving_bps, parent.thriving_bps),
+            at_most("stableBps", self.stable_bps, parent.stable_bps),
+            at_most("drawdownBps", self.drawdown_bps, parent.drawdown_bps),
+            at_most("lossBps", self.loss_bps, parent.loss_bps),
+            if self.listing == parent.listing {
+                Ok(())
+            } else {
+                Err(Loose::new("listing", shown(&parent.listing), shown(&self.listing)))
+            },
+        ])
     }
 }
 
 impl Within for EmotionalState {
     fn within(&self, parent: &Self) -> Verdict {
-        same("golemId", self.golem_id, parent.golem_id)?;
-        same("registry", self.registry, parent.registry)?;
-        at_most("staleness", self.staleness, parent.staleness)?;
-        self.bounds.within(&parent.bounds)?;
         // What the parent binds, the child binds too.
-        match among("", &parent.selectors, &self.selectors) {
-            Ok(()) => Ok(()),
-            Err(missing) => Err(Bound::new("selectors without", "list", missing.child)),
-        }
+        let missing = missing(&parent.selectors, &self.selectors);
+        all([
+            same("golemId", self.golem_id, parent.golem_id),
+            same("registry", self.registry, parent.registry),
+            at_most("staleness", self.staleness, parent.staleness),
+            self.bounds.within(&parent.bounds),
+            match missing {
+                None => Ok(()),
+                Some(one) => Err(Loose::new("selectors without", "list", one)),
+            },
+        ])
     }
 }
 
 impl Within for MoodBounds {
     fn within(&self, parent: &Self) -> Verdict {
-        at_least("minPleasure", self.min_pleasure, parent.min_pleasure)?;
-        at_most("maxArousal", self.max_arousal, parent.max_arousal)?;
-        at_least("minDominance", self.min_dominance, parent.min_dominance)
+        all([
+            at_least("minPleasure", self.min_pleasure, parent.min_pleasure),
+            at_most("maxArousal", self.max_arousal, parent.max_arousal),
+            at_least("minDominance", self.min_dominance, parent.min_dominance),
+        ])
     }
 }
 
 impl Within for KnowledgeRoyalty {
     fn within(&self, parent: &Self) -> Verdict {
-        same("market", self.market, parent.market)?;
-        at_most("maxRoyaltyBps", self.max_royalty_bps, parent.max_royalty_bps)
+        all([
+            same("market", self.market, parent.market),
+            at_most("maxRoyaltyBps", self.max_royalty_bps, parent.max_royalty_bps),
+        ])
     }
 }
 
@@ -176,49 +201,55 @@ impl Within for Threshold {
             return Ok(());
         }
         let shown = |rule: &Self| format!("{} of {}", rule.needed(), super::listed(rule.signers()));
-        Err(Bound::new("threshold", shown(parent), shown(self)))
+        Err(Loose::new("threshold", shown(parent), shown(self)))
     }
 }
 
 impl Within for GolemCharter {
     fn within(&self, parent: &Self) -> Verdict {
-        same("golemId", self.golem_id, parent.golem_id)?;
-        same("owner", self.owner, parent.owner)?;
-        same("epoch", self.epoch, parent.epoch)?;
-        same("generation", self.generation, parent.generation)?;
-        same("registry", self.registry, parent.registry)?;
-        same("account", self.account, parent.account)?;
-        same("beneficiary", self.beneficiary, parent.beneficiary)?;
-        same("settlementAsset", self.settlement_asset, parent.settlement_asset)?;
-        at_most("replicants", self.replicants, parent.replicants)?;
         // Whoever redeems may be another one only where the parent lets children do so, and then gas money,
         // which goes to the key that is named, must not be among what he may do.
-        if !parent.replicants || self.classes.contains(Class::GasTopUp) {
-            same("agentKey", self.agent_key, parent.agent_key)?;
-        }
-        subset("classes", self.classes, parent.classes)?;
-        self.window.within(&parent.window)?;
-        same("bucketMinutes", self.bucket_minutes, parent.bucket_minutes)?;
-        cap_within("spendCap", self.spend_cap, parent.spend_cap)?;
-        at_most("slippageBps", self.slippage_bps, parent.slippage_bps)?;
-        nav_within(
-            (self.vault, self.nav_bps, self.nav_cap),
-            (parent.vault, parent.nav_bps, parent.nav_cap),
-        )?;
-        at_most("staleness", self.staleness, parent.staleness)?;
-        at_most("gasCeiling", self.gas_ceiling, parent.gas_ceiling)?;
-        cap_within("gasDailyCap", self.gas_daily_cap, parent.gas_daily_cap)?;
+        let keyed = !parent.replicants || self.classes.contains(Class::GasTopUp);
         let royalty = |charter: &Self| charter.max_royalty_bps.unwrap_or_default();
-        at_most("maxRoyaltyBps", royalty(self), royalty(parent))?;
-        if let Some(theirs) = parent.mood {
-            let Some(ours) = self.mood else {
-                return Err(Bound::new("mood", "bounds", "without bounds"));
-            };
-            ours.bounds.within(&theirs.bounds)?;
+        all([
+            same("golemId", self.golem_id, parent.golem_id),
+            same("owner", self.owner, parent.owner),
+            same("epoch", self.epoch, parent.epoch),
+            same("generation", self.generation, parent.generation),
+            same("registry", self.registry, parent.registry),
+            same("account", self.account, parent.account),
+            same("beneficiary", self.beneficiary, parent.beneficiary),
+            same("settlementAsset", self.settlement_asset, parent.settlement_asset),
+            at_most("replicants", self.replicants, parent.replicants),
+            if keyed { same("agentKey", self.agent_key, parent.agent_key) } else { Ok(()) },
+            subset("classes", self.classes, parent.classes),
+            self.window.within(&parent.window),
+            same("bucketMinutes", self.bucket_minutes, parent.bucket_minutes),
+            cap_within("spendCap", self.spend_cap, parent.spend_cap),
+            at_most("slippageBps", self.slippage_bps, parent.slippage_bps),
+            nav_within(
+                (self.vault, self.nav_bps, self.nav_cap),
+                (parent.vault, parent.nav_bps, parent.nav_cap),
+            ),
+            at_most("staleness", self.staleness, parent.staleness),
+            at_most("gasCeiling", self.gas_ceiling, parent.gas_ceiling),
+            cap_within("gasDailyCap", self.gas_daily_cap, parent.gas_daily_cap),
+            at_most("maxRoyaltyBps", royalty(self), royalty(parent)),
+            mood_within(self.mood.as_ref(), parent.mood.as_ref()),
+            self.listing.within(&parent.listing),
+        ])
+    }
+}
+
+fn mood_within(child: Option<&CharterMood>, parent: Option<&CharterMood>) -> Verdict {
+    match (child, parent) {
+        (_, None) => Ok(()),
+        (None, Some(_)) => Err(Loose::new("mood", "bounds", "without bounds")),
+        (Some(ours), Some(theirs)) => all([
+            ours.bounds.within(&theirs.bounds),
             // What the parent binds, the child binds too.
-            subset("mood without classes", theirs.classes, ours.classes)?;
-        }
-        self.listing.within(&parent.listing)
+            subset("mood without classes", theirs.classes, ours.classes),
+        ]),
     }
 }
 
@@ -227,7 +258,7 @@ fn subset(name: &'static str, child: Classes, parent: Classes) -> Verdict {
     if more == Classes::default() {
         return Ok(());
     }
-    Err(Bound::new(name, Shown(parent), Shown(more)))
+    Err(Loose::new(name, Shown(parent), Shown(more)))
 }
 
 /// Classes by their names.
@@ -263,7 +294,7 @@ impl Within for Listing {
             if let Some(entry) = ours.token(token) {
                 match theirs.token(token) {
                     Some(theirs) => entry.within(theirs)?,
-                    None => return Err(Bound::new("token", "listing without it", token)),
+                    None => return Err(Loose::new("token", "listing without it", token)),
                 }
             }
         }
@@ -278,15 +309,17 @@ fn role_within(address: Address, child: &Lookup<'_>, parent: &Lookup<'_>) -> Ver
         return Ok(());
     }
     let shown = |role: Option<Role>| role.map_or("none".to_owned(), |role| format!("{role:?}"));
-    Err(Bound::new("role", shown(theirs), format!("{ours:?} of {address}")))
+    Err(Loose::new("role", shown(theirs), format!("{ours:?} of {address}")))
 }
 
 impl Within for ListedToken {
     fn within(&self, parent: &Self) -> Verdict {
-        same("feed", self.feed, parent.feed)?;
-        same("tokenDecimals", self.token_decimals, parent.token_decimals)?;
-        same("feedDecimals", self.feed_decimals, parent.feed_decimals)?;
-        at_most("maxAge", self.max_age, parent.max_age)
+        all([
+            same("feed", self.feed, parent.feed),
+            same("tokenDecimals", self.token_decimals, parent.token_decimals),
+            same("feedDecimals", self.feed_decimals, parent.feed_decimals),
+            at_most("maxAge", self.max_age, parent.max_age),
+        ])
     }
 }
 

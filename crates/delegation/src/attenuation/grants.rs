@@ -1,6 +1,6 @@
 //! Stock enforcers without a schedule.
 
-use super::{Bound, Verdict, Within, among, at_least, at_most, same, same_bytes};
+use super::{Loose, Verdict, Within, all, among, at_least, at_most, same, same_bytes};
 use crate::{
     Opaque,
     terms::{
@@ -42,7 +42,7 @@ impl Within for AllowedCalldata {
             .and_then(|from| self.value.get(from..))
             .is_some_and(|rest| rest.starts_with(&parent.value));
         let shown = |rule: &Self| format!("{} from byte {}", rule.value, rule.start);
-        if pinned { Ok(()) } else { Err(Bound::new("value", shown(parent), shown(self))) }
+        if pinned { Ok(()) } else { Err(Loose::new("value", shown(parent), shown(self))) }
     }
 }
 
@@ -83,7 +83,7 @@ fn open_window(after: (&'static str, u128, u128), before: (&'static str, u128, u
     let (name, child, parent) = before;
     match (child, parent) {
         (_, 0) => Ok(()),
-        (0, end) => Err(Bound::new(name, end, "0 (no end)")),
+        (0, end) => Err(Loose::new(name, end, "0 (no end)")),
         _ => at_most(name, child, parent),
     }
 }
@@ -110,9 +110,11 @@ impl Within for ArgsEqualityCheck {
 
 impl Within for Deployed {
     fn within(&self, parent: &Self) -> Verdict {
-        same("contractAddress", self.contract_address, parent.contract_address)?;
-        same("salt", self.salt, parent.salt)?;
-        same_bytes("bytecode", &self.bytecode, &parent.bytecode)
+        all([
+            same("contractAddress", self.contract_address, parent.contract_address),
+            same("salt", self.salt, parent.salt),
+            same_bytes("bytecode", &self.bytecode, &parent.bytecode),
+        ])
     }
 }
 
@@ -150,8 +152,8 @@ impl Within for LogicalOrWrapper {
         if self == parent {
             return Ok(());
         }
-        let shown = |rule: &Self| format!("{} groups", rule.0.len());
-        Err(Bound::new("groups", shown(parent), shown(self)))
+        let bytes = |rule: &Self| rule.encode().unwrap_or_default();
+        same_bytes("groups", &bytes(self), &bytes(parent))
     }
 }
 
@@ -187,15 +189,19 @@ impl Within for OwnershipTransfer {
 
 impl Within for Erc721Transfer {
     fn within(&self, parent: &Self) -> Verdict {
-        same("tokenAddress", self.token_address, parent.token_address)?;
-        same("tokenId", self.token_id, parent.token_id)
+        all([
+            same("tokenAddress", self.token_address, parent.token_address),
+            same("tokenId", self.token_id, parent.token_id),
+        ])
     }
 }
 
 impl Within for Erc20TransferAmount {
     fn within(&self, parent: &Self) -> Verdict {
-        same("tokenAddress", self.token_address, parent.token_address)?;
-        at_most("maxAmount", self.max_amount, parent.max_amount)
+        all([
+            same("tokenAddress", self.token_address, parent.token_address),
+            at_most("maxAmount", self.max_amount, parent.max_amount),
+        ])
     }
 }
 
@@ -209,40 +215,62 @@ impl Within for NativeTokenPayment {
     /// The very sum is taken from who pays, by a permission of his own that may be for that sum alone: neither more nor less is
     /// known to be paid as easily.
     fn within(&self, parent: &Self) -> Verdict {
-        same("recipient", self.recipient, parent.recipient)?;
-        same("amount", self.amount, parent.amount)
+        all([
+            same("recipient", self.recipient, parent.recipient),
+            same("amount", self.amount, parent.amount),
+        ])
     }
 }
 
 impl Within for Erc20BalanceChange {
     fn within(&self, parent: &Self) -> Verdict {
-        same("tokenAddress", self.token_address, parent.token_address)?;
-        same("recipient", self.recipient, parent.recipient)?;
-        change("balance", (self.change_type, self.balance), (parent.change_type, parent.balance))
+        all([
+            same("tokenAddress", self.token_address, parent.token_address),
+            same("recipient", self.recipient, parent.recipient),
+            change(
+                "balance",
+                (self.change_type, self.balance),
+                (parent.change_type, parent.balance),
+            ),
+        ])
     }
 }
 
 impl Within for Erc721BalanceChange {
     fn within(&self, parent: &Self) -> Verdict {
-        same("tokenAddress", self.token_address, parent.token_address)?;
-        same("recipient", self.recipient, parent.recipient)?;
-        change("amount", (self.change_type, self.amount), (parent.change_type, parent.amount))
+        all([
+            same("tokenAddress", self.token_address, parent.token_address),
+            same("recipient", self.recipient, parent.recipient),
+            change("amount", (self.change_type, self.amount), (parent.change_type, parent.amount)),
+        ])
     }
 }
 
 impl Within for Erc1155BalanceChange {
     fn within(&self, parent: &Self) -> Verdict {
-        same("tokenAddress", self.token_address, parent.token_address)?;
-        same("recipient", self.recipient, parent.recipient)?;
-        same("tokenId", self.token_id, parent.token_id)?;
-        change("balance", (self.change_type, self.balance), (parent.change_type, parent.balance))
+        all([
+            same("tokenAddress", self.token_address, parent.token_address),
+            same("recipient", self.recipient, parent.recipient),
+            same("tokenId", self.token_id, parent.token_id),
+            change(
+                "balance",
+                (self.change_type, self.balance),
+                (parent.change_type, parent.balance),
+            ),
+        ])
     }
 }
 
 impl Within for NativeBalanceChange {
     fn within(&self, parent: &Self) -> Verdict {
-        same("recipient", self.recipient, parent.recipient)?;
-        change("balance", (self.change_type, self.balance), (parent.change_type, parent.balance))
+        all([
+            same("recipient", self.recipient, parent.recipient),
+            change(
+                "balance",
+                (self.change_type, self.balance),
+                (parent.change_type, parent.balance),
+            ),
+        ])
     }
 }
 

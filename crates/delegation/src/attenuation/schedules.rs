@@ -1,6 +1,6 @@
 //! Amounts that come back: per period, and as a stream.
 
-use super::{Bound, Verdict, Within, at_least, at_most, same};
+use super::{Loose, Verdict, Within, all, at_least, at_most, same};
 use crate::terms::{
     Erc20PeriodTransfer, Erc20Streaming, MultiTokenPeriod, NativeTokenPeriodTransfer,
     NativeTokenStreaming, TokenPeriod,
@@ -30,19 +30,19 @@ impl Period {
             return Ok(());
         }
         if parent.is_dead() {
-            return Err(Bound::new("periodAmount", "nothing", self.amount));
+            return Err(Loose::new("periodAmount", "nothing", self.amount));
         }
         at_least("startDate", self.start, parent.start)?;
         at_most("periodAmount", self.amount, parent.amount)?;
         let Some(worst) = self.most_in_one(parent).checked_mul(self.amount) else {
-            return Err(Bound::new("periodDuration", parent.duration, self.duration));
+            return Err(Loose::new("periodDuration", parent.duration, self.duration));
         };
         if worst > parent.amount {
             let shown =
                 |amount: U256, rule: &Self| format!("{amount} in {} seconds", rule.duration);
             let child =
                 format!("{} (up to {worst} in one period of the parent)", shown(self.amount, self));
-            return Err(Bound::new("periodDuration", shown(parent.amount, parent), child));
+            return Err(Loose::new("periodDuration", shown(parent.amount, parent), child));
         }
         Ok(())
     }
@@ -99,8 +99,10 @@ impl Within for NativeTokenPeriodTransfer {
 
 impl Within for Erc20PeriodTransfer {
     fn within(&self, parent: &Self) -> Verdict {
-        same("tokenAddress", self.token_address, parent.token_address)?;
-        Period::from(self).within(&parent.into())
+        all([
+            same("tokenAddress", self.token_address, parent.token_address),
+            Period::from(self).within(&parent.into()),
+        ])
     }
 }
 
@@ -116,7 +118,7 @@ impl Within for MultiTokenPeriod {
         // Every entry is held against every other: a list that is longer than any sane one is not.
         if self.0.len().max(parent.0.len()) > MOST_ENTRIES {
             let shown = |rule: &Self| format!("{} entries", rule.0.len());
-            return Err(Bound::new("list", shown(parent), shown(self)));
+            return Err(Loose::new("list", shown(parent), shown(self)));
         }
         let mut free: Vec<&TokenPeriod> = parent.0.iter().collect();
         for entry in self.0.iter().filter(|entry| !Period::from(*entry).is_dead()) {
@@ -142,9 +144,9 @@ impl Within for MultiTokenPeriod {
     }
 }
 
-fn not_listed(token: Address, parent: &[TokenPeriod]) -> Bound {
+fn not_listed(token: Address, parent: &[TokenPeriod]) -> Loose {
     let tokens: Vec<_> = parent.iter().map(|entry| entry.token).collect();
-    Bound::new("token", super::listed(&tokens), token)
+    Loose::new("token", super::listed(&tokens), token)
 }
 
 /// So much at once, so much each second from then on, and no more than so much in all.
@@ -188,7 +190,7 @@ impl Stream {
             return Ok(());
         }
         if parent.is_dead() {
-            return Err(Bound::new("maxAmount", "nothing", self.most));
+            return Err(Loose::new("maxAmount", "nothing", self.most));
         }
         let last = U256::from(u64::MAX);
         if parent.unlocked(last).is_none() && parent.start <= last {
@@ -217,23 +219,25 @@ impl Stream {
     }
 
     /// The one bound that is looser, or what both come to.
-    fn blame(&self, parent: &Self, now: U256, ours: U256, theirs: U256) -> Bound {
+    fn blame(&self, parent: &Self, now: U256, ours: U256, theirs: U256) -> Loose {
         let single = at_least("startTime", self.start, parent.start)
             .and_then(|()| at_most("initialAmount", self.initial, parent.initial))
             .and_then(|()| at_most("amountPerSecond", self.rate, parent.rate))
             .and_then(|()| at_most("maxAmount", self.most, parent.most));
         single.err().unwrap_or_else(|| {
             let shown = |amount: U256| format!("{amount} unlocked at second {now}");
-            Bound::new("stream", shown(theirs), shown(ours))
+            Loose::new("stream", shown(theirs), shown(ours))
         })
     }
 }
 
 fn same_stream(child: &Stream, parent: &Stream) -> Verdict {
-    same("startTime", child.start, parent.start)?;
-    same("initialAmount", child.initial, parent.initial)?;
-    same("amountPerSecond", child.rate, parent.rate)?;
-    same("maxAmount", child.most, parent.most)
+    all([
+        same("startTime", child.start, parent.start),
+        same("initialAmount", child.initial, parent.initial),
+        same("amountPerSecond", child.rate, parent.rate),
+        same("maxAmount", child.most, parent.most),
+    ])
 }
 
 macro_rules! streams {
@@ -261,7 +265,9 @@ impl Within for NativeTokenStreaming {
 
 impl Within for Erc20Streaming {
     fn within(&self, parent: &Self) -> Verdict {
-        same("tokenAddress", self.token_address, parent.token_address)?;
-        Stream::from(self).within(&parent.into())
+        all([
+            same("tokenAddress", self.token_address, parent.token_address),
+            Stream::from(self).within(&parent.into()),
+        ])
     }
 }

@@ -152,6 +152,12 @@ impl Law {
         self.owned || self.charters.iter().all(|law| law.open)
     }
 
+    /// Whether what leaves is bounded by the grant itself, whatever the account has: a runway is the owner's own
+    /// account, which is filled again (SPEC D6).
+    pub(super) fn is_runway(&self) -> bool {
+        !self.owned && self.charters.is_empty() && self.outflow.is_closed() && self.until.is_some()
+    }
+
     /// Whether nothing says at all what may leave.
     pub(super) fn is_boundless(&self) -> bool {
         self.owned || (self.is_open() && !self.outflow.is_closed())
@@ -247,7 +253,7 @@ impl Law {
         for link in chain.links() {
             for caveat in &link.caveats {
                 if let Ok(Rule::GolemCharter(charter)) = environment.read(caveat) {
-                    self.count_charter(chain, key, link, *charter, observed);
+                    self.count_charter(chain, key, environment, link, *charter, observed);
                 }
             }
         }
@@ -274,6 +280,7 @@ impl Law {
         &mut self,
         chain: &PermissionContext,
         key: Address,
+        environment: &Environment,
         link: &Delegation,
         charter: GolemCharter,
         observed: &Observed,
@@ -314,8 +321,7 @@ impl Law {
         let beneficiary = charter.beneficiary;
         let his = [charter.agent_key, key].contains(&beneficiary)
             || chain.links().iter().any(|link| link.delegate == beneficiary);
-        // Routers let anybody sweep them, and a token or a vault gives nothing back.
-        let listed = charter.is_named(beneficiary);
+        let listed = charter.keeps(beneficiary) || environment.kind(beneficiary).is_some();
         let open = (his || listed) && charter.allows(Class::Transfer);
         self.assumptions.insert(match (open, his) {
             (true, true) => Assumption::BeneficiaryIsTheKey,
@@ -399,10 +405,13 @@ impl GolemCharter {
             || self.listing.tokens.iter().any(|token| token.role == Some(role))
     }
 
-    /// Whether the listing knows the address, as anything but a key.
-    pub(crate) fn is_named(&self, address: Address) -> bool {
+    /// Whether what is sent there is gone: to nobody, or to a contract that this charter knows. Routers let anybody sweep
+    /// them, and a token, a vault, a registry or an enforcer gives nothing back.
+    pub(crate) fn keeps(&self, address: Address) -> bool {
         let targets = self.listing.targets.iter().filter(|target| target.role != Role::AgentKey);
-        targets.into_iter().any(|target| target.target == address)
+        [Address::ZERO, ANY_DELEGATE, self.registry, self.vault, self.settlement_asset]
+            .contains(&address)
+            || targets.into_iter().any(|target| target.target == address)
             || self.listing.tokens.iter().any(|known| known.token == address)
     }
 

@@ -158,12 +158,18 @@ impl<'a> Reckoning<'a> {
         self.law.outflow.most(holding.token, calls, now, from, moment)
     }
 
+    /// What can leave of a token: what is let out, and not more than is within reach. A runway is as long as it is,
+    /// whatever there is today.
+    fn leaves(&self, holding: &Holding, moment: u64) -> Known {
+        match self.let_out(holding, moment) {
+            Some(out) if self.law.is_runway() => Some(out),
+            out => least(holding.reach, out),
+        }
+    }
+
     /// What can leave altogether, where that is known.
     fn outflow(&self, moment: u64) -> Known {
-        sum(self.holdings.iter().map(|holding| {
-            let units = least(holding.reach, self.let_out(holding, moment));
-            holding.dollars(units)
-        }))
+        sum(self.holdings.iter().map(|holding| holding.dollars(self.leaves(holding, moment))))
     }
 
     fn total_in_hand(&mut self) -> Known {
@@ -249,9 +255,8 @@ impl<'a> Reckoning<'a> {
         };
         let days: Vec<(u64, Known)> = days.iter().copied().map(account).collect();
         let last = account(last);
-        let asset = |holding: &Holding, (moment, lost)| {
-            holding.asset(least(holding.reach, self.let_out(holding, moment)), lost)
-        };
+        let asset =
+            |holding: &Holding, (moment, lost)| holding.asset(self.leaves(holding, moment), lost);
         let assets = self.holdings.iter().map(|holding| {
             let days = days.iter().map(|day| asset(holding, *day).micro_dollars);
             Asset { days: days.collect(), ..asset(holding, last) }

@@ -96,12 +96,11 @@ pub enum Assumption {
 }
 
 /// What is always taken for granted.
-pub(super) const ALWAYS: [Assumption; 8] = [
+pub(super) const ALWAYS: [Assumption; 7] = [
     Assumption::SelfReportsIgnored,
     Assumption::NotStopped,
     Assumption::PricesHold,
     Assumption::ListedContractsBehave,
-    Assumption::NoIncome,
     Assumption::NothingElseHeld,
     Assumption::OtherGrantsNotCounted,
     Assumption::SignaturesHold,
@@ -311,6 +310,9 @@ impl fmt::Display for BlastRadius {
             };
         }
         match (self.total(), self.causes.known()) {
+            (Some(total), _) if self.assumptions.contains(&Assumption::NoIncome) => {
+                write!(f, "cost you at most {} of what is there", Dollars(total))?;
+            }
             (Some(total), _) => write!(f, "cost you at most {}", Dollars(total))?,
             (None, known) if known.is_zero() => f.write_str("cost you what cannot be told")?,
             (None, known) => write!(f, "cost you {} and what cannot be told", Dollars(known))?,

@@ -425,3 +425,43 @@ fn a_charter_that_is_wider_in_any_one_thing_is_refused_by_name() {
     tighter.listing.targets.clear();
     assert!(one(whole, Rule::GolemCharter(Box::new(tighter))));
 }
+
+/// Whoever refuses says everything that is wrong, so that one correction is enough.
+#[test]
+fn every_bound_that_is_looser_is_named() {
+    let parent = crate::bundles::whole();
+    let mut child = parent.clone();
+    child.spend_cap *= 2;
+    child.slippage_bps += 1;
+    child.nav_cap *= 9;
+    child.gas_ceiling += 1;
+    child.staleness += 1;
+    let rule = |charter: &golem_delegation::terms::GolemCharter| {
+        [Rule::GolemCharter(Box::new(charter.clone()))]
+    };
+
+    let looser = attenuates(&rule(&parent), &rule(&child)).unwrap_err();
+
+    let named: Vec<&str> = looser.iter().map(|one| one.bound).collect();
+    assert_eq!(named, ["spendCap", "slippageBps", "navCap", "staleness", "gasCeiling"]);
+    assert!(looser.iter().all(|one| one.parent != one.child), "{looser:?}");
+}
+
+/// Lists that share a count, and groups, are told apart by more than their length.
+#[test]
+fn what_cannot_be_compared_is_shown_by_its_difference() {
+    use golem_delegation::terms::{LimitedCalls, LogicalOrWrapper};
+    let calls = |limit: u64| Rule::LimitedCalls(LimitedCalls(U256::from(limit)));
+    let group = |byte: u8| {
+        let caveat = golem_delegation::Caveat::new(Address::repeat_byte(byte), vec![byte]);
+        Rule::LogicalOrWrapper(LogicalOrWrapper(vec![vec![caveat]]))
+    };
+    for (parent, child) in [
+        (vec![calls(3), calls(4)], vec![calls(3), calls(5)]),
+        (vec![calls(3), calls(4)], vec![calls(3)]),
+        (vec![group(1)], vec![group(2)]),
+    ] {
+        let looser = attenuates(&parent, &child).unwrap_err();
+        assert!(looser.iter().all(|one| one.parent != one.child), "{looser:?}");
+    }
+}

@@ -189,7 +189,7 @@ fn a_week_of_a_thousand_dollars_a_day_by_hand() {
     assert_eq!(radius.total(), micro(69_998_674 + 344_998_674 + 349_995_520 + 25_000_000));
     assert_eq!(
         radius.to_string(),
-        "Whoever steals this key today can cost you at most $790.00 until 2026-11-21: \
+        "Whoever steals this key today can cost you at most $790.00 of what is there until 2026-11-21: \
          $70.00 by trading badly within the cap, $345.00 by settling everything at once, \
          $350.00 as gas money, $25.00 that the key already holds."
     );
@@ -1594,5 +1594,33 @@ fn an_owners_key_takes_everything_also_under_a_dead_grant() {
         whole(NOW, &disabled);
         whole(NOW + 2 * WEEK, &facts());
         whole(NOW - WEEK, &facts());
+    }
+}
+
+/// SPEC D6: a runway is the whole grant, whatever the owner's own account has today; and a charter says that it is not.
+#[test]
+fn a_runway_counts_whole_and_not_what_is_there_today() {
+    let mut poor = facts();
+    poor.tokens.get_mut(&USDC).unwrap().balance = Some(U256::ZERO);
+
+    let (rich, empty) =
+        (of(vec![root(&runway())], NOW, &facts()), of(vec![root(&runway())], NOW, &poor));
+    let charter = radius(charter(), &poor);
+
+    assert!(rich.causes.outflow.is_some_and(|sum| !sum.is_zero()), "{rich}");
+    assert_eq!(empty.causes.outflow, rich.causes.outflow);
+    assert!(!empty.assumptions.contains(&Assumption::NoIncome));
+    assert!(!empty.to_string().contains("of what is there"), "{empty}");
+    assert!(charter.assumptions.contains(&Assumption::NoIncome));
+    assert!(charter.to_string().contains("of what is there"), "{charter}");
+}
+
+/// What is sent to nobody has left.
+#[test]
+fn a_beneficiary_that_gives_nothing_back_is_no_home() {
+    let enforcer = environment().enforcer(Kind::LimitedCalls).unwrap();
+    for beneficiary in [Address::ZERO, ANY_DELEGATE, charter().registry, enforcer] {
+        let lost = radius(GolemCharter { beneficiary, ..charter() }, &facts());
+        assert_eq!(lost.causes.outflow, micro(37_500 * DOLLAR), "{lost}");
     }
 }

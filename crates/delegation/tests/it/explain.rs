@@ -419,12 +419,24 @@ fn seconds_are_shown_as_their_dates() {
     assert_eq!(open(u128::MAX, 0), format!("It works after second {}.", u128::MAX));
 }
 
+/// Whoever signs a list is bound by its last entry too; only bytes that nobody reads are cut, and say so.
 #[test]
-fn long_lists_and_long_bytes_are_cut_and_say_so() {
-    let many = Rule::AllowedTargets(AllowedTargets(vec![ONE; 20])).explain().concat();
+fn long_lists_are_whole_and_long_bytes_are_cut_and_say_so() {
+    let many: Vec<Address> = (1..=20).map(Address::repeat_byte).collect();
+    let targets = Rule::AllowedTargets(AllowedTargets(many.clone())).explain().concat();
+    let entry = |token: Address, amount: u64| TokenPeriod {
+        token,
+        period_amount: number(amount),
+        period_duration: number(1),
+        start_date: number(1),
+    };
+    let mut entries: Vec<TokenPeriod> = many.iter().map(|token| entry(*token, 1)).collect();
+    entries.push(entry(USDC, 1_000_000_000_000_000));
+    let periods = Rule::MultiTokenPeriod(MultiTokenPeriod(entries)).explain().concat();
     let long = Rule::ExactCalldata(ExactCalldata(vec![7; 5_000].into())).explain().concat();
 
-    assert!(many.contains("and 12 more"), "{many}");
+    assert!(many.iter().all(|target| targets.contains(&target.to_string())), "{targets}");
+    assert!(periods.contains("1000000000000000 ") && periods.contains(&USDC.to_string()));
     assert!(long.contains("(5000 bytes)") && long.len() < 300, "{long}");
 }
 
@@ -607,5 +619,83 @@ fn a_fixed_call_bounds_only_where_it_says_how_much_it_moves() {
         assert_eq!(bounded(&[single]), said, "{data}");
         assert_eq!(bounded(&[batch]), said, "{data}");
         assert_eq!(bounded(&[fixed, coins.clone()]), said, "{data}");
+    }
+}
+
+/// An approval before a transfer is an approval.
+#[test]
+fn a_batch_that_approves_first_bounds_nothing() {
+    let action = |calldata: Vec<u8>| {
+        Rule::SpecificActionErc20TransferBatch(SpecificActionErc20TransferBatch {
+            token_address: USDC,
+            recipient: ONE,
+            amount: number(1),
+            target: USDC,
+            value: number(0),
+            calldata: calldata.into(),
+        })
+    };
+    let mut approve = vec![0x09, 0x5e, 0xa7, 0xb3];
+    approve.resize(68, 0xff);
+
+    assert!(gaps(&grant(&[action(approve)])).contains(&Gap::NoSpendBound));
+    assert!(!gaps(&grant(&[action(vec![])])).contains(&Gap::NoSpendBound));
+}
+
+/// What is not read here may be read by its contract: only what that refuses each time is called dead.
+#[test]
+fn terms_in_another_form_are_not_called_dead() {
+    let environment = environment();
+    let caveat =
+        |kind: Kind, terms: Vec<u8>| Caveat::new(environment.enforcer(kind).unwrap(), terms);
+    let either = LogicalOrWrapper(vec![vec![]]).encode().unwrap();
+    let good = TokenPeriod {
+        token: USDC,
+        period_amount: U256::from(1_000_000_000_000_000_u64),
+        period_duration: number(86_400),
+        start_date: number(1),
+    };
+    let entry = |period: &TokenPeriod| MultiTokenPeriod(vec![*period]).encode();
+    let mut periods = entry(&good).unwrap();
+    let mut dead = entry(&good).unwrap();
+    // The amount of the second entry, behind its token, is none.
+    dead[20..52].fill(0);
+    periods.extend(dead);
+    let may_allow = [
+        caveat(Kind::LogicalOrWrapper, [either, vec![0; 32]].concat()),
+        caveat(Kind::MultiTokenPeriod, periods),
+    ];
+    let refused = [
+        caveat(Kind::LimitedCalls, vec![1]),
+        caveat(Kind::Timestamp, vec![0; 31]),
+        caveat(Kind::AllowedTargets, vec![0; 21]),
+    ];
+    let said = |caveat: &Caveat| {
+        let grant = Delegation { caveats: vec![caveat.clone()], ..grant(&[]) };
+        let words = Explanation::of(&grant, &environment);
+        (words.clauses[0].sentences[0].clone(), words.gaps)
+    };
+
+    for caveat in &may_allow {
+        let (sentence, gaps) = said(caveat);
+        assert!(sentence.contains("may allow anything"), "{sentence}");
+        assert!(gaps.iter().any(|gap| matches!(gap, Gap::Unreadable { caveat: 0, .. })));
+    }
+    for caveat in &refused {
+        let (sentence, gaps) = said(caveat);
+        assert!(sentence.contains("nothing can be done"), "{sentence}");
+        assert!(gaps.iter().any(|gap| matches!(gap, Gap::Malformed { caveat: 0, .. })));
+    }
+}
+
+/// What is sent to nobody, or to a contract that gives nothing back, has not come home.
+#[test]
+fn nobody_and_contracts_are_no_home() {
+    let charter = whole();
+    let enforcer = environment().enforcer(Kind::LimitedCalls).unwrap();
+    for beneficiary in [Address::ZERO, ANY_DELEGATE, charter.registry, USDC, ROUTER, enforcer] {
+        let law = GolemCharter { account: TWO, beneficiary, ..charter.clone() };
+        let gaps = gaps(&grant(&[Rule::GolemCharter(Box::new(law))]));
+        assert_eq!(gaps, [Gap::NoHome { beneficiary }]);
     }
 }
