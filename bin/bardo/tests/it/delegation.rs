@@ -2,7 +2,7 @@
 
 use crate::command::{bardo, bardo_with};
 use alloy::primitives::{Address, U256};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use bardo_testkit::{Agent, Stage, dollars, root, swap};
 use golem_chain::AccountKind;
 use golem_delegation::{ANY_DELEGATE, Caveat, Delegation, enforcers, terms::LimitedCalls};
@@ -150,7 +150,20 @@ fn a_grant_without_bounds_is_signed_only_in_so_many_words() -> Result<()> {
     let mut open = unsigned();
     open["delegate"] = json!(ANY_DELEGATE);
 
-    for grant in [bare, open] {
+    // One group of caveats, and there is none in it; and the same in a form that the contract reads and nobody here does.
+    let params = r#"{"caveatGroups":[[]]}"#;
+    let made = ["caveat", "encode", "--kind", "logicalOrWrapper", "--params", params, "--json"];
+    let either: Value = serde_json::from_str(&bardo(made)?.stdout)?;
+    let mut empty = unsigned();
+    empty["caveats"] =
+        json!([{ "enforcer": either["enforcer"], "terms": either["terms"], "args": "0x" }]);
+    let mut unread = empty.clone();
+    let terms = either["terms"].as_str().context("no terms")?;
+    unread["caveats"][0]["terms"] = json!(format!("{terms}{}", "00".repeat(32)));
+    let explained = bardo_with(&unread.to_string(), ["delegation", "explain", "-"])?;
+    assert!(explained.stdout.contains("may allow anything"), "{explained:?}");
+
+    for grant in [bare, open, empty, unread] {
         let words = ["delegation", "sign", "-", "--chain-id", "8453", "--key-file", &key];
         let refused = bardo_with(&grant.to_string(), words)?;
         assert_eq!(refused.code, 1, "{refused:?}");
