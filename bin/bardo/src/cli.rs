@@ -13,7 +13,7 @@ pub(crate) use vault::{
 use crate::input;
 use alloy::primitives::{Address, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use golem_chain::{ChainFault, Node, OWNER_FEE_CEILING};
 use golem_delegation::{
@@ -277,10 +277,14 @@ Delegations may come in any order. What a state is not given for is shown as unk
     Simulate(SimulateArgs),
 
     /// Act under a delegation: judged first, sent only if allowed
-    #[command(
-        after_help = "Example:\n  bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw"
-    )]
-    Redeem(RedeemArgs),
+    #[command(after_help = "Examples:
+  bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw
+  bardo delegation redeem --rpc URL --context signed.json --calls approve-and-swap.json --keystore session.json --password-file pw
+  bardo delegation redeem --rpc URL --bundler URL --context signed.json --target 0x… --keystore session.json --password-file pw
+
+A price that finds no block is raised in its place, up to the ceiling. Exit status 1 where it was refused or failed in its
+block, with the cause; 3 where that is not known, with the hash to look for.")]
+    Redeem(Box<RedeemArgs>),
 
     /// Say what the chain knows of a grant: alive or dead, spent and left
     #[command(after_help = "Examples:
@@ -515,14 +519,17 @@ pub(crate) struct CallArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) context: PathBuf,
     /// Contract to call from the owner's account
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) target: Address,
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "calls")]
+    pub(crate) target: Option<Address>,
     /// Native value to send along, in wei
     #[arg(long, value_name = "WEI", default_value_t = U256::ZERO)]
     pub(crate) value: U256,
     /// Calldata
     #[arg(long, value_name = "HEX", default_value = "0x")]
     pub(crate) data: Bytes,
+    /// Several calls in one go, as a JSON list of {"target","value","data"}: all of them or none
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "value", "data"])]
+    pub(crate) calls: Option<PathBuf>,
     /// DelegationManager to redeem at
     #[arg(long, value_name = "ADDRESS", default_value_t = DELEGATION_MANAGER)]
     pub(crate) manager: Address,
@@ -558,12 +565,36 @@ pub(crate) struct RedeemArgs {
     pub(crate) call: CallArgs,
     #[command(flatten)]
     pub(crate) secret: KeystoreArgs,
-    /// Seconds to wait for the transaction to be mined
+    /// Seconds to wait for it to be mined
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub(crate) timeout: u64,
-    /// Most the transaction may cost, in wei [default: 0.005 ether]
+    /// Most it may cost, in wei [default: 0.005 ether]
     #[arg(long, value_name = "WEI")]
     pub(crate) fee_ceiling: Option<U256>,
+    /// Blocks that must hold it before it counts, its own included
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) confirmations: u64,
+    /// Hand what is signed to this endpoint alone [default: the one that the chain's file names, if it does]
+    #[arg(long, value_name = "URL", value_parser = endpoint, conflicts_with = "bundler")]
+    pub(crate) private_rpc: Option<Url>,
+    /// Send a UserOperation (ERC-4337 v0.7) through this bundler instead of a transaction
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
+    pub(crate) bundler: Option<Url>,
+    /// What executes the UserOperation: the key's own address (EIP-7702), or a Hybrid account that the key owns
+    #[arg(long, value_name = "KIND", default_value = "key", requires = "bundler")]
+    pub(crate) account: SessionAccountKind,
+    /// Creation code of MetaMask's account proxy, for a Hybrid account: see `bardo vault create --help`
+    #[arg(long, value_name = "FILE", requires = "bundler")]
+    pub(crate) proxy_code: Option<PathBuf>,
+}
+
+/// What holds a grant that is redeemed through a bundler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SessionAccountKind {
+    /// The key's own address.
+    Key,
+    /// A Hybrid account of the key's.
+    Hybrid,
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use alloy::{
 use anyhow::{Context, anyhow, bail, ensure};
 use bardo_bindings::framework::PROXY_CODE_HASH;
 use golem_chain::local::LocalFiles;
-use golem_custody::{OwnerSigner, Password, SessionKey};
+use golem_custody::{Execution, OwnerSigner, Password, SessionKey};
 use golem_delegation::{
     Delegation, PermissionContext,
     blast_radius::Observed,
@@ -155,6 +155,33 @@ pub(crate) fn permission(path: &Path, asked: &[Request]) -> Result<permission::R
     permission::read_with(&text(path).or_use()?, asked)
         .with_context(|| format!("{} is no permission request or answer", path.display()))
         .or_use()
+}
+
+/// Calls that are made together.
+pub(crate) fn calls(path: &Path) -> Result<Vec<Execution>, Failure> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Call {
+        target: Address,
+        #[serde(default)]
+        value: String,
+        #[serde(default)]
+        data: Bytes,
+    }
+    let no_calls = || format!("{} is no JSON list of calls", path.display());
+    let calls: Vec<Call> =
+        serde_json::from_str(&text(path).or_use()?).with_context(no_calls).or_use()?;
+    if calls.is_empty() {
+        return Err(anyhow!("{} names no call", path.display())).or_use();
+    }
+    let read = |Call { target, value, data }: Call| {
+        let digits = if value.is_empty() { "0" } else { value.as_str() };
+        let decimal = digits.bytes().all(|digit| digit.is_ascii_digit());
+        let value = decimal.then(|| digits.parse().ok()).flatten();
+        let value = value.with_context(|| format!("{digits} is no sum in wei, as decimal text"))?;
+        Ok(Execution { target, value, data })
+    };
+    calls.into_iter().map(read).collect::<Result<_, anyhow::Error>>().or_use()
 }
 
 /// Facts of a chain, for a blast radius.

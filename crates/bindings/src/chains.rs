@@ -13,8 +13,8 @@ pub struct ChainSpec {
     /// Whether its money is play money.
     pub testnet: bool,
     /// Where signed transactions may be handed in without being shown to everybody first, as a URL. A file may leave
-    /// it out, and those here do: whose it is, and what it costs, is for whoever runs the chain's node to choose. It
-    /// is shown by `bardo chains`; no command sends there of its own accord.
+    /// it out, and those here do: whose it is, and what it costs, is for whoever runs the chain's node to choose. Where
+    /// one is named, `bardo delegation redeem` sends there, unless it is told another.
     #[serde(default)]
     pub private_rpc: Option<String>,
 }

@@ -117,6 +117,7 @@ pub struct Lane<K> {
     key: K,
     policy: LanePolicy,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    tell: Box<dyn Fn(B256) + Send + Sync>,
     next: Mutex<u64>,
 }
 
@@ -150,13 +151,22 @@ impl<K: SessionSigner> Lane<K> {
         clock: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Self {
         let submission = foresight.node().clone();
-        Self { foresight, submission, key, policy, clock: Box::new(clock), next: Mutex::new(0) }
+        let (clock, tell) = (Box::new(clock), Box::new(|_: B256| ()));
+        Self { foresight, submission, key, policy, clock, tell, next: Mutex::new(0) }
     }
 
     /// The same, handing what is signed to another node: one that does not show it to everybody.
     #[must_use]
     pub fn through(mut self, private: Node) -> Self {
         self.submission = private;
+        self
+    }
+
+    /// The same, telling the hash of everything that is signed before anybody else has it: whatever happens next, it can
+    /// be looked up.
+    #[must_use]
+    pub fn telling(mut self, tell: impl Fn(B256) + Send + Sync + 'static) -> Self {
+        self.tell = Box::new(tell);
         self
     }
 
@@ -198,6 +208,7 @@ impl<K: SessionSigner> Lane<K> {
             };
             let nonce = cleared.nonce();
             let signed = self.key.sign(cleared, (self.clock)()).await?;
+            (self.tell)(signed.hash);
             let answer = self.submission.broadcast(&signed).await;
             let taken = match &answer {
                 Ok(Taken::New | Taken::Known) => true,
@@ -309,6 +320,7 @@ impl<K: SessionSigner> Lane<K> {
         };
         // At its ceiling a price stays what it is, and the transaction waits.
         if let Ok(raised) = self.key.raise(last, offer, ceiling).await {
+            (self.tell)(raised.hash);
             let taken = self.submission.broadcast(&raised).await;
             // It may be there though nobody said so: it has to be looked for too.
             if matches!(taken, Ok(_) | Err(ChainFault::Unanswered { .. })) {

@@ -1,49 +1,112 @@
 use crate::{
-    answer::{Answer, Failure},
-    cli::RedeemArgs,
-    commands::simulate::{fault, redemption, refused},
+    answer::{Answer, Failure, OrUse},
+    cli::{RedeemArgs, SessionAccountKind},
+    commands::simulate::{redemption, refused},
     input,
 };
-use golem_chain::Foresight;
-use golem_custody::{Clearance, ClearingPolicy, SessionSigner, Submit, clear};
-use serde_json::json;
+use alloy::primitives::{Address, B256};
+use anyhow::Context;
+use bardo_bindings::chains;
+use golem_chain::{Foresight, Landing, Lane, LanePolicy, Node, Operations, hybrid_account};
+use golem_custody::{Receipt, SessionAccount, SessionSigner};
+use serde_json::{Value, json};
 use std::{
     io::{Write, stderr},
+    sync::Arc,
     time::Duration,
 };
+
+/// How often the node is asked by somebody who waits.
+const POLL: Duration = Duration::from_millis(250);
 
 /// `bardo delegation redeem`
 pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let key = input::session(&args.secret)?;
-    let node = args.call.node.connect().await?.with_patience(Duration::from_secs(args.timeout));
-    let mut policy = ClearingPolicy::default();
-    if let Some(ceiling) = args.fee_ceiling {
-        policy.fee_ceiling = ceiling;
-    }
-
-    let cleared =
-        match clear(&Foresight::new(node.clone()), redemption, key.address(), &policy).await? {
-            Clearance::Granted(cleared) => cleared,
-            Clearance::Refused(denial) => return refused(&denial),
-        };
-    // The chain's clock is the one the clearance was made by.
+    let node = args.call.node.connect().await?;
+    // The chain's clock is the one that a clearance is made by.
     let now = node.head().await?.timestamp;
-    let signed = key.sign(cleared, now).await?;
-    // Whatever happens next, the sender can look it up.
-    writeln!(stderr(), "sending {}", signed.hash)?;
-    let receipt = node.submit(&signed).await.map_err(fault)?;
-    let json = json!({
+    let mut policy = LanePolicy {
+        confirmations: args.confirmations,
+        poll: POLL,
+        give_up: Duration::from_secs(args.timeout),
+        ..LanePolicy::default()
+    };
+    if let Some(ceiling) = args.fee_ceiling {
+        policy.clearing.fee_ceiling = ceiling;
+    }
+    let foresight = Arc::new(Foresight::new(node.clone()));
+    let landing = if let Some(bundler) = &args.bundler {
+        let account = session_account(args, key.address())?;
+        let operations =
+            Operations::through(bundler, foresight, account, key, policy, move || now).await?;
+        operations.redeem(&redemption).await?
+    } else {
+        let mut lane = Lane::new(foresight, key, policy, move || now).telling(tell);
+        if let Some(private) = private(args, &node).await? {
+            lane = lane.through(private);
+        }
+        lane.redeem(redemption).await?
+    };
+    Ok(match landing {
+        Landing::Done(receipt) => {
+            let text = format!("done: {} ({} gas)", receipt.hash, receipt.gas_used);
+            Answer::yes(shown(&receipt), text)
+        }
+        Landing::Refused(denial) => return refused(&denial),
+        Landing::Failed { receipt, cause } => {
+            let mut json = shown(&receipt);
+            if let Value::Object(fields) = &mut json {
+                fields.insert("cause".into(), serde_json::to_value(&cause)?);
+            }
+            let text =
+                format!("allowed by the dry run, but failed on chain: {}: {cause}", receipt.hash);
+            Answer::no(json, text)
+        }
+    })
+}
+
+/// Whatever happens next, the sender can look it up.
+fn tell(hash: B256) {
+    let _ = writeln!(stderr(), "sending {hash}");
+}
+
+fn shown(receipt: &Receipt) -> Value {
+    json!({
         "transaction": receipt.hash,
         "success": receipt.success,
         "gasUsed": receipt.gas_used,
         "block": receipt.block_number,
-    });
-    Ok(if receipt.success {
-        let text = format!("done: {} ({} gas)", receipt.hash, receipt.gas_used);
-        Answer::yes(json, text)
-    } else {
-        let text = format!("allowed by the dry run, but failed on chain: {}", receipt.hash);
-        Answer::no(json, text)
+    })
+}
+
+/// Where what is signed is handed in, if not to the node that is asked.
+async fn private(args: &RedeemArgs, node: &Node) -> Result<Option<Node>, Failure> {
+    let id = node.chain_id();
+    let listed = chains()?.into_iter().find(|chain| chain.chain_id == id);
+    let url = match (&args.private_rpc, listed.and_then(|chain| chain.private_rpc)) {
+        (Some(url), _) => url.clone(),
+        (None, Some(listed)) => listed.parse().context("the chain's private RPC").or_use()?,
+        (None, None) => return Ok(None),
+    };
+    let private = Node::connect(&url).await?;
+    if private.chain_id() != id {
+        let (found, wanted) = (private.chain_id(), id);
+        let off = anyhow::anyhow!("the private RPC serves chain {found}, and --rpc chain {wanted}");
+        return Err(Failure::Use(off));
+    }
+    Ok(Some(private))
+}
+
+/// Who executes an operation: whoever the grant names must be this one.
+fn session_account(args: &RedeemArgs, key: Address) -> Result<SessionAccount, Failure> {
+    Ok(match args.account {
+        SessionAccountKind::Key => SessionAccount::Key(key),
+        SessionAccountKind::Hybrid => {
+            let account =
+                hybrid_account(key, B256::ZERO, &input::proxy_code(args.proxy_code.as_deref())?);
+            let creation = account.creation().context("a Hybrid account is created")?.clone();
+            SessionAccount::Hybrid { address: account.address, creation }
+        }
     })
 }

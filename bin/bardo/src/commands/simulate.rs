@@ -1,13 +1,11 @@
 use crate::{
-    answer::{Answer, Failure},
+    answer::{Answer, Failure, OrUse},
     cli::{CallArgs, SimulateArgs},
     input,
 };
-use anyhow::anyhow;
+use anyhow::Context;
 use golem_chain::Foresight;
-use golem_custody::{
-    Asset, BoxError, Change, Denial, Execution, Held, Outcome, Preview, Redemption,
-};
+use golem_custody::{Asset, Change, Denial, Execution, Held, Outcome, Preview, Redemption};
 use serde_json::{Value, json};
 
 /// `bardo delegation simulate`
@@ -66,7 +64,11 @@ fn allowed(preview: &Preview) -> Answer {
 /// The redemption the arguments describe.
 pub(crate) fn redemption(call: &CallArgs) -> Result<Redemption, Failure> {
     let context = input::context(&call.context)?;
-    let execution = Execution { target: call.target, value: call.value, data: call.data.clone() };
+    if let Some(file) = &call.calls {
+        return Ok(Redemption::batch(call.manager, context, &input::calls(file)?));
+    }
+    let target = call.target.context("neither --target nor --calls").or_use()?;
+    let execution = Execution { target, value: call.value, data: call.data.clone() };
     Ok(Redemption::single(call.manager, context, &execution))
 }
 
@@ -78,9 +80,4 @@ pub(crate) fn refused(denial: &Denial) -> Result<Answer, Failure> {
     }
     let by = denial.enforcer_name.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
     Ok(Answer::no(json, format!("refused{by}: {denial}")))
-}
-
-/// An adapter's error, with its causes.
-pub(crate) fn fault(error: BoxError) -> Failure {
-    Failure::Fault(anyhow!(error))
 }

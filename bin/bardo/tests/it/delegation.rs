@@ -1,10 +1,19 @@
 //! `bardo delegation` and `bardo session`.
 
 use crate::command::{bardo, bardo_with};
-use alloy::primitives::{Address, U256};
+use alloy::{
+    primitives::{Address, U256},
+    providers::{Provider, ext::AnvilApi},
+    sol_types::SolCall,
+};
 use anyhow::{Context, Result};
-use bardo_testkit::{Agent, Stage, dollars, root, swap};
+use bardo_bindings::{
+    defi::Erc20,
+    framework::{ENTRY_POINT, EntryPoint},
+};
+use bardo_testkit::{Agent, Owner, Stage, charter, chartered, dollars, fair_swap, root, swap};
 use golem_chain::AccountKind;
+use golem_custody::Execution;
 use golem_delegation::{ANY_DELEGATE, Caveat, Delegation, enforcers, terms::LimitedCalls};
 use serde_json::{Value, json};
 use std::{
@@ -419,6 +428,15 @@ impl Hired {
         Ok(Self { session, ..made })
     }
 
+    /// The same under a charter.
+    async fn chartered(stage: &Stage, owner: &Owner) -> Result<Self> {
+        let made = Self::new(stage, Address::ZERO).await?;
+        let law = charter(stage, owner, made.session.parse()?, |_| ()).await?;
+        let grant = owner.signer.grant(&stage.domain(), chartered(&law)?)?;
+        fs::write(made.folder.path().join("grant.json"), serde_json::to_string(&grant)?)?;
+        Ok(made)
+    }
+
     fn secret(&self) -> [String; 4] {
         let path = |name: &str| text(&self.folder.path().join(name));
         ["--keystore".into(), path("key.json"), "--password-file".into(), path("pw")]
@@ -455,6 +473,110 @@ async fn redeem_says_no_when_the_chain_failed_what_the_dry_run_allowed() -> Resu
     assert_eq!(failed.code, 1, "{failed:?}");
     assert_eq!(failed.json()?["success"], false);
     assert!(failed.stderr.contains("sending 0x"), "the hash is known before the answer");
+    Ok(())
+}
+
+/// X1: approve and swap in one go, all or nothing, judged and sent as one.
+#[tokio::test]
+async fn several_calls_are_simulated_and_redeemed_in_one_go() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Hired::chartered(&stage, &owner).await?;
+    let (router, usdc) = (stage.book().swap_router_02, stage.book().usdc);
+    let approve = Erc20::approveCall { spender: router, amount: dollars(7) };
+    let swap = fair_swap(&stage, owner.account.address, dollars(7));
+    let calls = json!([
+        { "target": usdc, "data": alloy::hex::encode_prefixed(approve.abi_encode()) },
+        { "target": swap.target, "value": "0", "data": swap.data },
+    ]);
+    let file = agent.folder.path().join("calls.json");
+    fs::write(&file, calls.to_string())?;
+    let words = |verb: &str, file: &Path| {
+        let mut words = agent.words(&stage, verb, "");
+        words.truncate(words.len() - 2);
+        words.extend(["--calls".to_owned(), text(file)]);
+        words
+    };
+    let before = stage.balance_of(usdc, owner.account.address).await?;
+
+    let simulated = bardo(words("simulate", &file))?;
+    assert_eq!(simulated.code, 0, "{simulated:?}");
+    let mut redeem = words("redeem", &file);
+    redeem.extend(agent.secret());
+    let done = bardo(&redeem)?;
+
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.stderr.contains("sending 0x"), "{done:?}");
+    assert_eq!(before - stage.balance_of(usdc, owner.account.address).await?, dollars(7));
+    // What is no list of calls is refused, and nothing is sent.
+    for (odd, said) in [
+        ("[]", "names no call"),
+        ("{}", "no JSON list of calls"),
+        (r#"[{"target":"0x01"}]"#, "no JSON list of calls"),
+        (
+            r#"[{"target":"0x0101010101010101010101010101010101010101","value":"0x1"}]"#,
+            "no sum in wei",
+        ),
+    ] {
+        fs::write(&file, odd)?;
+        let refused = bardo(words("simulate", &file))?;
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.stderr.contains(said), "{odd}: {refused:?}");
+    }
+    Ok(())
+}
+
+/// X1: through the real bundler, of a key that never had a wei.
+#[tokio::test]
+async fn a_grant_is_redeemed_through_a_bundler() -> Result<()> {
+    let stage = Stage::open().await?;
+    let bundler = stage.bundler()?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Hired::chartered(&stage, &owner).await?;
+    let session: Address = agent.session.parse()?;
+    let empty = stage.node().provider().get_balance(session).await?;
+    stage.node().provider().anvil_set_balance(session, U256::ZERO).await?;
+    let deposit = EntryPoint::depositToCall { account: session };
+    let deposit =
+        Execution { target: ENTRY_POINT, value: empty, data: deposit.abi_encode().into() };
+    owner.account.act(stage.node(), &owner.signer, &[deposit]).await?;
+    let swap = fair_swap(&stage, owner.account.address, dollars(7));
+    let usdc = stage.book().usdc;
+    let before = stage.balance_of(usdc, owner.account.address).await?;
+
+    let mut words = agent.words(&stage, "redeem", &swap.target.to_string());
+    words.extend(["--data".to_owned(), swap.data.to_string()]);
+    words.extend(["--bundler".to_owned(), bundler.url().to_string()]);
+    words.extend(agent.secret());
+    let done = bardo(&words)?;
+
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(before - stage.balance_of(usdc, owner.account.address).await?, dollars(7));
+    Ok(())
+}
+
+/// What is signed goes to the private endpoint, or nowhere.
+#[tokio::test]
+async fn a_private_endpoint_gets_what_is_signed_or_nobody_does() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+    let session: Address = hired.session.parse()?;
+    let redeem = |private: &str| {
+        let mut words = hired.words(&stage, "redeem", &target.to_string());
+        words.extend(["--private-rpc".to_owned(), private.to_owned()]);
+        words.extend(hired.secret());
+        bardo(words)
+    };
+
+    // Nobody listens at the port of nobody.
+    let nowhere = redeem("http://127.0.0.1:1/")?;
+    let sent = stage.node().provider().get_transaction_count(session).await?;
+    let done = redeem(stage.chain().url().as_str())?;
+
+    assert_eq!((nowhere.code, sent), (3, 0), "{nowhere:?}");
+    assert!(!nowhere.stderr.contains("sending 0x"), "{nowhere:?}");
+    assert_eq!(done.code, 0, "{done:?}");
     Ok(())
 }
 

@@ -154,7 +154,7 @@ impl Law {
 
     /// Whether what leaves is bounded by the grant itself, whatever the account has: a runway is the owner's own
     /// account, which is filled again (SPEC D6).
-    pub(super) fn is_runway(&self) -> bool {
+    pub(super) const fn is_runway(&self) -> bool {
         !self.owned && self.charters.is_empty() && self.outflow.is_closed() && self.until.is_some()
     }
 

@@ -9,6 +9,7 @@
 
 mod attenuation;
 mod blast_radius;
+mod budget;
 mod bundles;
 mod charter;
 mod context;
