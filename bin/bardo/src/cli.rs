@@ -298,6 +298,7 @@ Everything is read on one block. Exit status 1 where the grant is dead.")]
     #[command(after_help = "Examples:
   bardo delegation revoke --rpc URL --context signed.json --key-file owner.key
   bardo delegation revoke --rpc URL --all --keystore owner.json
+  bardo delegation revoke --rpc URL --context signed.json --key-file one.key --co-key-file two.key
 
 Whatever stands on a revoked grant ends with it. No Golem and no other process is needed.")]
     Revoke(RevokeArgs),
@@ -607,6 +608,12 @@ pub(crate) struct RevokeArgs {
     /// Every charter of every Golem of this key, at the registry
     #[arg(long, conflicts_with = "context")]
     pub(crate) all: bool,
+    /// Further key files, where several keys rule the account together (MultiSig): one for each that must agree
+    #[arg(long = "co-key-file", value_name = "FILE")]
+    pub(crate) co_keys: Vec<PathBuf>,
+    /// With --all: the account that several keys rule, which is the owner at the registry
+    #[arg(long, value_name = "ADDRESS", value_parser = input::address, requires_all = ["all", "co_keys"])]
+    pub(crate) account: Option<Address>,
     /// The owner's key
     #[command(flatten)]
     pub(crate) key: KeyArgs,

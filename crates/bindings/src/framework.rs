@@ -127,6 +127,8 @@ alloy_sol_types::sol! {
     #[derive(Debug)]
     interface MultiSigDeleGator {
         function initialize(address[] owners, uint256 threshold) external;
+        function getSigners() external view returns (address[]);
+        function getThreshold() external view returns (uint256);
     }
 
     /// CREATE2 factory of account proxies.

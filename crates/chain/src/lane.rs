@@ -16,6 +16,9 @@ use tokio::{
     time::{Instant, sleep},
 };
 
+/// How often in a row a place must be seen taken, without a receipt of ours, before that is believed: a node counts a
+/// transaction before it has its receipt, and of several behind one address one may know less than another.
+const SURELY: u32 = 5;
 /// How often a place in the queue is looked for where another process used the key.
 const MOST_PLACES: usize = 3;
 
@@ -236,12 +239,16 @@ impl<K: SessionSigner> Lane<K> {
         let mut bid_at = began;
         let mut was_mined = false;
         let mut fault = None;
+        let mut displaced = 0;
         loop {
-            match self.look(sent).await {
+            let sight = self.look(sent).await;
+            displaced = if matches!(sight, Ok(Sight::Displaced)) { displaced + 1 } else { 0 };
+            match sight {
                 Ok(Sight::Deep(receipt)) => return Ok(receipt),
-                Ok(Sight::Displaced) => {
+                Ok(Sight::Displaced) if displaced >= SURELY => {
                     return Err(LaneFault::Displaced { sender: self.sender(), nonce: sent.nonce });
                 }
+                Ok(Sight::Displaced) => {}
                 Ok(Sight::Shallow) => {
                     was_mined = true;
                     bid_at = Instant::now();

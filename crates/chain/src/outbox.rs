@@ -42,6 +42,30 @@ pub enum OwnerError {
         /// Whose key it is.
         owner: Address,
     },
+    /// Not an account that several keys rule.
+    #[error("account {account} is none that several keys rule; nothing was sent")]
+    NotShared {
+        /// The account.
+        account: Address,
+    },
+    /// Fewer keys than must agree.
+    #[error(
+        "account {account} needs {needed} of its keys, and {given} of them are here; nothing was sent"
+    )]
+    TooFewKeys {
+        /// The account.
+        account: Address,
+        /// How many must agree.
+        needed: usize,
+        /// How many of its keys there are.
+        given: usize,
+    },
+    /// A caveat that bounds what one of several owners may do has no contract here.
+    #[error("the enforcer {kind} is not known; nothing was sent")]
+    NoEnforcer {
+        /// Which.
+        kind: &'static str,
+    },
     /// The upgrade was sent and did not take effect.
     #[error("account {account} was not upgraded: its nonce had moved; nothing else was done")]
     NotUpgraded {

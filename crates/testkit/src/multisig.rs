@@ -43,6 +43,12 @@ impl MultiSigOwner {
         self.address
     }
 
+    /// All three keys.
+    #[must_use]
+    pub fn keys(&self) -> &[OwnerSigner] {
+        &self.signers
+    }
+
     /// Signs with as many keys as are needed.
     pub fn grant(&self, domain: &SigningDomain, delegation: Delegation) -> Result<Delegation> {
         self.grant_by(THRESHOLD, domain, delegation)

@@ -464,6 +464,30 @@ async fn a_key_that_was_used_elsewhere_goes_on_behind_it_and_a_lost_place_is_sai
     Ok(())
 }
 
+/// A node counts a transaction before it has its receipt; what it says for a moment displaces nothing.
+#[tokio::test]
+async fn a_count_that_runs_ahead_of_its_receipts_displaces_nothing() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let line = Line::to(&stage, proxy.url(), 3, policy()).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let sale = line.go(line.sale(&stage, 10));
+    until(&stage, line.key, |all| all.first().copied()).await?;
+
+    proxy.fail("eth_getTransactionCount", 3, Fault::lie(|count| *count = json!("0x9")));
+    let mut lies = 0;
+    while lies < 3 {
+        lies += proxy.failed();
+        tokio::task::yield_now().await;
+    }
+    provider.anvil_mine(Some(2), None).await?;
+
+    done(&sale.await??)?;
+    assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
 #[tokio::test]
 async fn what_is_signed_goes_to_the_private_node_alone() -> Result<()> {
     let stage = Stage::open().await?;

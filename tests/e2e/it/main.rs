@@ -13,6 +13,7 @@ mod kit;
 mod lane;
 mod limits;
 mod operations;
+mod owners;
 mod raw;
 mod repository;
 mod slice;

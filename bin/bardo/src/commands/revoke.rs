@@ -1,16 +1,18 @@
 use crate::{
-    answer::{Answer, Failure},
+    answer::{Answer, Failure, OrUse},
     cli::RevokeArgs,
     input,
 };
+use alloy::{primitives::U256, sol_types::SolCall};
 use anyhow::anyhow;
 use bardo_bindings::{
     GolemRegistry,
     framework::{DELEGATION_MANAGER, DelegationManager},
     golem_registry,
 };
-use golem_chain::{Account, Node, OwnerCall, OwnerError};
-use golem_custody::OwnerSigner;
+use golem_chain::{Account, Node, OwnerCall, OwnerError, SharedAccount};
+use golem_custody::{Execution, OwnerSigner};
+use golem_delegation::Delegation;
 use serde_json::json;
 
 /// `bardo delegation revoke`: one transaction of the owner's EOA, and nothing else that runs.
@@ -23,6 +25,13 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     };
     let node = args.send.connect().await?;
     let ceiling = args.send.ceiling();
+    if !args.co_keys.is_empty() {
+        let mut keys = vec![owner];
+        for file in &args.co_keys {
+            keys.push(OwnerSigner::from_key_file(file).or_use()?);
+        }
+        return together(args, &node, &keys, root).await;
+    }
     let Some(grant) = root.filter(|_| !args.all) else { return all(&node, &owner, ceiling).await };
 
     let hash = grant.hash();
@@ -58,12 +67,71 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     })
 }
 
-/// Every charter of every Golem of this owner, at the registry.
-async fn all(
+/// The same for an account that several keys rule: they sign, and one of them sends.
+async fn together(
+    args: &RevokeArgs,
     node: &Node,
-    owner: &OwnerSigner,
-    ceiling: alloy::primitives::U256,
+    keys: &[OwnerSigner],
+    root: Option<Delegation>,
 ) -> Result<Answer, Failure> {
+    let ceiling = args.send.ceiling();
+    let account = match (&root, args.account) {
+        (Some(grant), _) => grant.delegator,
+        (None, Some(account)) => account,
+        (None, None) => return Err(Failure::Use(anyhow!("whose: --account ADDRESS"))),
+    };
+    let shared = match SharedAccount::at(node, account).await {
+        Ok(shared) => shared,
+        Err(error @ OwnerError::NotShared { .. }) => {
+            let reason = error.to_string();
+            return Ok(Answer::no(json!({ "revoked": false, "reason": reason }), reason));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let sent = match &root {
+        Some(grant) => shared.revoke(node, keys, grant, ceiling).await,
+        None => {
+            let data = GolemRegistry::revokeAllCall {}.abi_encode().into();
+            let call = Execution { target: golem_registry(), value: U256::ZERO, data };
+            shared.act(node, keys, &[call], ceiling).await
+        }
+    };
+    let receipt = match sent {
+        Ok(receipt) => receipt,
+        Err(error @ OwnerError::TooFewKeys { .. }) => {
+            let reason = error.to_string();
+            return Ok(Answer::no(json!({ "revoked": false, "reason": reason }), reason));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    // Believe the chain, not the receipt.
+    let (what, revoked) = match root.map(|grant| grant.hash()) {
+        Some(hash) => {
+            let disabled = DelegationManager::disabledDelegationsCall { delegationHash: hash.0 };
+            let revoked = node.read(DELEGATION_MANAGER, disabled).await?;
+            (format!("{hash} and all that stands on it"), revoked)
+        }
+        None => {
+            let generation = GolemRegistry::generationOfCall { owner: account };
+            let revoked = node.read(golem_registry(), generation).await? > 0;
+            (format!("every charter of {account}"), revoked)
+        }
+    };
+    let json = json!({
+        "revoked": revoked,
+        "account": account,
+        "transaction": receipt.transaction_hash,
+        "gasUsed": receipt.gas_used,
+    });
+    Ok(if revoked {
+        Answer::yes(json, format!("revoked: {what} ({} gas)", receipt.gas_used))
+    } else {
+        Answer::no(json, format!("not revoked, though the transaction went through: {what}"))
+    })
+}
+
+/// Every charter of every Golem of this owner, at the registry.
+async fn all(node: &Node, owner: &OwnerSigner, ceiling: U256) -> Result<Answer, Failure> {
     node.require("GolemRegistry", golem_registry()).await?;
     let human = owner.address();
     let generation = GolemRegistry::generationOfCall { owner: human };

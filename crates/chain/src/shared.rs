@@ -1,0 +1,143 @@
+//! An account that several keys rule together.
+
+use crate::{ChainFault, Node, OwnerError, environment};
+use crate::{OwnerCall, account};
+use alloy::{
+    primitives::{Address, Bytes, U256},
+    rpc::types::TransactionReceipt,
+};
+use bardo_bindings::framework::{DELEGATION_MANAGER, MultiSigDeleGator};
+use golem_custody::{Execution, OwnerSigner, Redemption};
+use golem_delegation::{
+    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, Rule, SigningDomain,
+    terms::{self, ExactExecutionBatch, LimitedCalls, Timestamp},
+};
+
+/// How long the keys' agreement is good for, in seconds.
+const AGREED_FOR: u64 = 3_600;
+
+/// MetaMask's MultiSig account, as an owner uses it: as many of its keys as must agree sign, and one of them sends. No
+/// bundler, no paymaster, no other process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedAccount {
+    /// Its address: the delegator of every root grant.
+    pub address: Address,
+    /// Whose keys count.
+    pub signers: Vec<Address>,
+    /// How many of them must agree.
+    pub threshold: usize,
+}
+
+impl SharedAccount {
+    /// The one at an address.
+    pub async fn at(node: &Node, address: Address) -> Result<Self, OwnerError> {
+        node.require("the owners' account", address).await?;
+        let not_shared = |fault: ChainFault| match fault {
+            ChainFault::Answer { .. } => OwnerError::NotShared { account: address },
+            ChainFault::Rpc { ref source, .. } if source.as_error_resp().is_some() => {
+                OwnerError::NotShared { account: address }
+            }
+            other => other.into(),
+        };
+        let signers = node.read(address, MultiSigDeleGator::getSignersCall {}).await;
+        let needed = node.read(address, MultiSigDeleGator::getThresholdCall {}).await;
+        let (signers, needed) = (signers.map_err(not_shared)?, needed.map_err(not_shared)?);
+        let threshold = usize::try_from(needed).unwrap_or(usize::MAX);
+        Ok(Self { address, signers, threshold })
+    }
+
+    /// Signs a grant with as many of these keys as must agree.
+    pub fn grant(
+        &self,
+        domain: &SigningDomain,
+        keys: &[OwnerSigner],
+        delegation: Delegation,
+    ) -> Result<Delegation, OwnerError> {
+        let mut together = Vec::new();
+        for key in self.agreeing(keys)? {
+            together.extend_from_slice(&key.grant(domain, delegation.clone())?.signature);
+        }
+        Ok(delegation.signed(Bytes::from(together)))
+    }
+
+    /// Makes the account do `calls`, all or none, by one transaction of the first of the keys, for at most `ceiling` wei.
+    ///
+    /// The keys lend him these very calls, once, for an hour: what they agreed to is all that one of them can do alone.
+    pub async fn act(
+        &self,
+        node: &Node,
+        keys: &[OwnerSigner],
+        calls: &[Execution],
+        ceiling: U256,
+    ) -> Result<TransactionReceipt, OwnerError> {
+        let agreeing = self.agreeing(keys)?;
+        let Some(sender) = agreeing.first() else {
+            let (account, needed) = (self.address, self.threshold);
+            return Err(OwnerError::TooFewKeys { account, needed, given: 0 });
+        };
+        let until = node.head().await?.timestamp.saturating_add(AGREED_FOR);
+        let own = Delegation {
+            delegate: sender.address(),
+            delegator: self.address,
+            authority: ROOT_AUTHORITY,
+            caveats: agreed(calls, until)?,
+            // Each agreement is one of its own: the same calls may be agreed to again.
+            salt: U256::from(until),
+            signature: Bytes::new(),
+        };
+        let domain = SigningDomain { chain_id: node.chain_id(), manager: DELEGATION_MANAGER };
+        let signed = self.grant(&domain, keys, own)?;
+        let context = PermissionContext::new(vec![signed])
+            .map_err(|source| OwnerError::Context { source })?;
+        let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
+        let call = OwnerCall { from: sender.address(), to: DELEGATION_MANAGER, data };
+        call.send(node, sender, ceiling).await
+    }
+
+    /// Ends a grant.
+    pub async fn revoke(
+        &self,
+        node: &Node,
+        keys: &[OwnerSigner],
+        grant: &Delegation,
+        ceiling: U256,
+    ) -> Result<TransactionReceipt, OwnerError> {
+        let data = account::revocation(grant);
+        let disable = Execution { target: DELEGATION_MANAGER, value: U256::ZERO, data };
+        self.act(node, keys, &[disable], ceiling).await
+    }
+
+    /// As many of the keys as must agree, by ascending address: the account takes signatures in this order only.
+    fn agreeing<'k>(&self, keys: &'k [OwnerSigner]) -> Result<Vec<&'k OwnerSigner>, OwnerError> {
+        let mut own: Vec<&OwnerSigner> =
+            keys.iter().filter(|key| self.signers.contains(&key.address())).collect();
+        own.sort_by_key(|key| key.address());
+        own.dedup_by_key(|key| key.address());
+        if own.len() < self.threshold {
+            let (account, needed) = (self.address, self.threshold);
+            return Err(OwnerError::TooFewKeys { account, needed, given: own.len() });
+        }
+        own.truncate(self.threshold);
+        Ok(own)
+    }
+}
+
+/// Nothing but these calls, once and soon.
+fn agreed(calls: &[Execution], until: u64) -> Result<Vec<Caveat>, OwnerError> {
+    let exactly = calls.iter().map(|call| terms::Execution {
+        target: call.target,
+        value: call.value,
+        call_data: call.data.clone(),
+    });
+    let rules = [
+        Rule::ExactExecutionBatch(ExactExecutionBatch(exactly.collect())),
+        Rule::LimitedCalls(LimitedCalls(U256::ONE)),
+        Rule::Timestamp(Timestamp { after: 0, before: until.into() }),
+    ];
+    let environment = environment();
+    let caveat = |rule: &Rule| {
+        let kind = rule.kind().map_or("unknown", golem_delegation::Kind::name);
+        environment.caveat(rule).ok().flatten().ok_or(OwnerError::NoEnforcer { kind })
+    };
+    rules.iter().map(caveat).collect()
+}

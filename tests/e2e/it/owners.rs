@@ -1,0 +1,284 @@
+//! SPEC G5, G8, G11: what an owner does to a grant, whoever he is: one key of his own account, one key behind a vault, or
+//! two of three. Each deed is a signature, or one transaction.
+
+use alloy::{
+    primitives::{Address, B256, Bytes, U256},
+    providers::Provider,
+    sol_types::SolCall,
+};
+use anyhow::{Result, ensure};
+use bardo_bindings::{GolemRegistry, defi::Erc20, framework::DELEGATION_MANAGER, golem_registry};
+use bardo_testkit::{Agent, MultiSigOwner, Owner, STIPEND, Stage, chartered, dollars, fair_swap};
+use golem_chain::{
+    AccountKind, OWNER_FEE_CEILING, OwnerError, SharedAccount, environment, local::CharterParties,
+};
+use golem_custody::{DenialCode, Execution, SessionKey, SessionSigner};
+use golem_delegation::{
+    Caveat, Delegation, Rule,
+    grant::Grant,
+    terms::{GolemCharter, MortalityTimeWindow},
+};
+
+const DOLLAR: u64 = 1_000_000;
+const HOME: Address = Address::repeat_byte(0xb0);
+
+enum Ruler {
+    One(Box<Owner>),
+    Several { owners: MultiSigOwner, shared: SharedAccount },
+}
+
+impl Ruler {
+    async fn all(stage: &Stage) -> Result<[Self; 3]> {
+        let owners = stage.multisig_owner().await?;
+        let shared = SharedAccount::at(stage.node(), owners.address()).await?;
+        for key in owners.keys() {
+            stage.fund(key.address(), STIPEND, U256::ZERO).await?;
+        }
+        Ok([
+            Self::One(Box::new(stage.owner(AccountKind::Stateless7702).await?)),
+            Self::One(Box::new(stage.owner(AccountKind::Hybrid).await?)),
+            Self::Several { owners, shared },
+        ])
+    }
+
+    fn account(&self) -> Address {
+        match self {
+            Self::One(owner) => owner.account.address,
+            Self::Several { shared, .. } => shared.address,
+        }
+    }
+
+    /// Who speaks to the registry: several owners do by their account.
+    fn registrant(&self) -> Address {
+        match self {
+            Self::One(owner) => owner.signer.address(),
+            Self::Several { shared, .. } => shared.address,
+        }
+    }
+
+    /// Whose transactions these are.
+    fn senders(&self) -> Vec<Address> {
+        match self {
+            Self::One(owner) => vec![owner.signer.address()],
+            Self::Several { owners, .. } => owners.keys().iter().map(|key| key.address()).collect(),
+        }
+    }
+
+    fn signs(&self, stage: &Stage, grant: Delegation) -> Result<Delegation> {
+        Ok(match self {
+            Self::One(owner) => owner.signer.grant(&stage.domain(), grant)?,
+            Self::Several { owners, shared } => {
+                shared.grant(&stage.domain(), owners.keys(), grant)?
+            }
+        })
+    }
+
+    /// The account does something, by one transaction.
+    async fn does(&self, stage: &Stage, calls: &[Execution]) -> Result<()> {
+        match self {
+            Self::One(owner) => {
+                owner.account.act(stage.node(), &owner.signer, calls).await?;
+            }
+            Self::Several { owners, shared } => {
+                shared.act(stage.node(), owners.keys(), calls, OWNER_FEE_CEILING).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Speaks to the registry: with his own key, or by the account.
+    async fn says(&self, stage: &Stage, data: impl SolCall) -> Result<()> {
+        let call = Execution {
+            target: golem_registry(),
+            value: U256::ZERO,
+            data: data.abi_encode().into(),
+        };
+        match self {
+            Self::One(owner) => {
+                let human = owner.signer.address();
+                let sent = stage.send_as(human, call.target, U256::ZERO, call.data).await?;
+                ensure!(sent.status());
+                Ok(())
+            }
+            Self::Several { .. } => self.does(stage, &[call]).await,
+        }
+    }
+
+    /// How many transactions all of his keys have sent.
+    async fn sent(&self, stage: &Stage) -> Result<u64> {
+        let mut sum = 0;
+        for sender in self.senders() {
+            sum += stage.node().provider().get_transaction_count(sender).await?;
+        }
+        Ok(sum)
+    }
+}
+
+/// A registered Golem under a charter of a thousand dollars a day.
+async fn hired(stage: &Stage, ruler: &Ruler) -> Result<Agent> {
+    let key = SessionKey::born();
+    stage.fund(key.address(), STIPEND, U256::ZERO).await?;
+    let (owner, salt) = (ruler.registrant(), B256::repeat_byte(7));
+    let golem_id = GolemRegistry::golemIdOfCall { owner, salt };
+    let golem_id = stage.node().read(golem_registry(), golem_id).await?;
+    ruler.says(stage, GolemRegistry::registerCall { salt, agentKey: key.address() }).await?;
+    let now = stage.now().await?;
+    let account = ruler.account();
+    let parties = CharterParties { golem_id, owner, account, agent_key: key.address(), epoch: 1 };
+    let window = MortalityTimeWindow::new(now, now + 604_800)?;
+    let mut charter = stage.book().charter(&parties, window);
+    (charter.nav_cap, charter.vault) = (charter.spend_cap, Address::ZERO);
+    let grant = ruler.signs(stage, chartered(&charter)?)?;
+    let allow =
+        Erc20::approveCall { spender: stage.book().swap_router_02, amount: dollars(10_000) };
+    let allow =
+        Execution { target: stage.book().usdc, value: U256::ZERO, data: allow.abi_encode().into() };
+    ruler.does(stage, &[allow]).await?;
+    Ok(Agent { key, grant, account })
+}
+
+async fn passes(stage: &Stage, agent: &Agent, usd: u64) -> Result<()> {
+    let swap = fair_swap(stage, agent.account, dollars(usd));
+    agent.attempt(stage, &swap).await?.receipt().map(drop)
+}
+
+async fn refused(stage: &Stage, agent: &Agent, usd: u64) -> Result<DenialCode> {
+    let swap = fair_swap(stage, agent.account, dollars(usd));
+    Ok(agent.attempt(stage, &swap).await?.refusal()?.code)
+}
+
+/// The same grant with another charter.
+fn with(agent: &Agent, change: impl FnOnce(&mut GolemCharter)) -> Result<Vec<Caveat>> {
+    let environment = environment();
+    let mut rules = environment.rules(&agent.grant.caveats)?;
+    let Some(Rule::GolemCharter(charter)) = rules.first_mut() else {
+        anyhow::bail!("no charter");
+    };
+    charter.epoch += 1;
+    change(charter);
+    let caveats = rules.iter().map(|rule| environment.caveat(rule));
+    caveats.map(|caveat| caveat?.ok_or_else(|| anyhow::anyhow!("no enforcer"))).collect()
+}
+
+#[tokio::test]
+async fn every_kind_of_owner_grants_adjusts_feeds_revokes_and_takes_everything_out() -> Result<()> {
+    let stage = Stage::open().await?;
+    for ruler in Ruler::all(&stage).await? {
+        let mut agent = hired(&stage, &ruler).await?;
+        passes(&stage, &agent, 100).await?;
+        let before = ruler.sent(&stage).await?;
+
+        // Adjusted by a signature alone: less a day, and what was spent still counts.
+        let key = agent.key.address();
+        let tighter = with(&agent, |law| law.spend_cap = 150 * DOLLAR)?;
+        let next = Grant::read(&agent.grant, &environment())?.regrant(key, tighter)?;
+        let old = std::mem::replace(&mut agent.grant, ruler.signs(&stage, next.delegation)?);
+        assert_eq!(refused(&stage, &agent, 60).await?, DenialCode::Spend);
+        passes(&stage, &agent, 40).await?;
+        let adjusted = std::mem::replace(&mut agent.grant, old);
+        assert_eq!(
+            refused(&stage, &agent, 1).await?,
+            DenialCode::Superseded,
+            "the old one is dead"
+        );
+        agent.grant = adjusted;
+
+        // Fed by a signature alone: alive when the one before would have ended.
+        let grant = Grant::read(&agent.grant, &environment())?;
+        let until = stage.now().await? + 3 * 604_800;
+        let fed = ruler.signs(&stage, grant.feed(until)?.delegation)?;
+        agent.grant = fed;
+        passes(&stage, &agent, 1).await?;
+        assert_eq!(ruler.sent(&stage).await?, before, "no transaction of the owner's so far");
+
+        // Revoked by one transaction.
+        match &ruler {
+            Ruler::One(owner) => {
+                let chain_id = stage.node().chain_id();
+                let call = owner.account.revocation(chain_id, &owner.signer, &agent.grant)?;
+                call.send(stage.node(), &owner.signer, OWNER_FEE_CEILING).await?;
+            }
+            Ruler::Several { owners, shared } => {
+                let keys = owners.keys();
+                shared.revoke(stage.node(), keys, &agent.grant, OWNER_FEE_CEILING).await?;
+            }
+        }
+        assert_eq!(ruler.sent(&stage).await?, before + 1);
+        assert_eq!(refused(&stage, &agent, 1).await?, DenialCode::DelegationDisabled);
+
+        // Granted anew, and everything revoked at once.
+        let again = with(&agent, |_| ())?;
+        let next = Grant::read(&agent.grant, &environment())?.regrant(key, again)?;
+        agent.grant = ruler.signs(&stage, next.delegation)?;
+        passes(&stage, &agent, 1).await?;
+        let before = ruler.sent(&stage).await?;
+        ruler.says(&stage, GolemRegistry::revokeAllCall {}).await?;
+        if matches!(ruler, Ruler::Several { .. }) {
+            assert_eq!(ruler.sent(&stage).await?, before + 1);
+        }
+        assert_eq!(refused(&stage, &agent, 1).await?, DenialCode::Revoked);
+
+        // Everything out, by one transaction.
+        let (usdc, weth) = (stage.book().usdc, stage.book().weth);
+        let mut calls = Vec::new();
+        for token in [usdc, weth] {
+            let amount = stage.balance_of(token, ruler.account()).await?;
+            let send = Erc20::transferCall { to: HOME, amount };
+            calls.push(Execution {
+                target: token,
+                value: U256::ZERO,
+                data: send.abi_encode().into(),
+            });
+        }
+        let before = ruler.sent(&stage).await?;
+        ruler.does(&stage, &calls).await?;
+        assert_eq!(ruler.sent(&stage).await?, before + 1);
+        for token in [usdc, weth] {
+            assert_eq!(stage.balance_of(token, ruler.account()).await?, U256::ZERO);
+        }
+    }
+    Ok(())
+}
+
+/// What two agreed to is all that one of them can do, once.
+#[tokio::test]
+async fn one_of_several_owners_can_do_what_they_agreed_to_and_nothing_else() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owners = stage.multisig_owner().await?;
+    let shared = SharedAccount::at(stage.node(), owners.address()).await?;
+    let keys = owners.keys();
+    for key in keys {
+        stage.fund(key.address(), STIPEND, U256::ZERO).await?;
+    }
+    let usdc = stage.book().usdc;
+    let send = Erc20::transferCall { to: HOME, amount: dollars(1) };
+    let send = Execution { target: usdc, value: U256::ZERO, data: send.abi_encode().into() };
+
+    let (one, two) = keys.split_at(1);
+    let alone = shared.act(stage.node(), one, std::slice::from_ref(&send), OWNER_FEE_CEILING).await;
+    assert!(matches!(alone, Err(OwnerError::TooFewKeys { needed: 2, given: 1, .. })));
+    let done =
+        shared.act(stage.node(), two, std::slice::from_ref(&send), OWNER_FEE_CEILING).await?;
+    assert_eq!(stage.balance_of(usdc, HOME).await?, dollars(1));
+
+    // The same transaction once more, by whoever sent it.
+    let sent = stage.node().provider().get_transaction_by_hash(done.transaction_hash).await?;
+    let input = sent.map(|sent| alloy::consensus::Transaction::input(&sent).clone());
+    let input = input.ok_or_else(|| anyhow::anyhow!("not found"))?;
+    let again = stage.send_as(done.from, DELEGATION_MANAGER, U256::ZERO, input).await?;
+    assert!(!again.status(), "once is once");
+    assert_eq!(stage.balance_of(usdc, HOME).await?, dollars(1));
+    // An account of one key is none of several.
+    let other = stage.owner(AccountKind::Hybrid).await?;
+    owned(&stage, &other).await?;
+    let not_shared = SharedAccount::at(stage.node(), other.account.address).await;
+    assert!(matches!(not_shared, Err(OwnerError::NotShared { .. })), "{not_shared:?}");
+    Ok(())
+}
+
+/// An account that has code.
+async fn owned(stage: &Stage, owner: &Owner) -> Result<()> {
+    let nothing = Execution { target: HOME, value: U256::ZERO, data: Bytes::new() };
+    owner.account.act(stage.node(), &owner.signer, &[nothing]).await?;
+    Ok(())
+}
