@@ -184,9 +184,9 @@ async fn every_kind_of_owner_grants_adjusts_feeds_revokes_and_takes_everything_o
         agent.grant = adjusted;
 
         // Fed by a signature alone: alive when the one before would have ended.
-        let grant = Grant::read(&agent.grant, &environment())?;
         let until = stage.now().await? + 3 * 604_800;
-        let fed = ruler.signs(&stage, grant.feed(until)?.delegation)?;
+        let fed = Grant::read(&agent.grant, &environment())?.feed(until)?;
+        let fed = ruler.signs(&stage, fed.delegation)?;
         agent.grant = fed;
         passes(&stage, &agent, 1).await?;
         assert_eq!(ruler.sent(&stage).await?, before, "no transaction of the owner's so far");
