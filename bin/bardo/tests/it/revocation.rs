@@ -2,10 +2,18 @@
 
 use crate::command::bardo;
 use anyhow::{Context, Result, ensure};
+use bardo_bindings::{
+    GolemRegistry,
+    framework::{DELEGATION_MANAGER, DelegationManager},
+    golem_registry,
+};
 use bardo_testkit::{Agent, Stage, dollars, fair_swap, swap, swap_grant, unsigned};
 use golem_chain::{AccountKind, Node};
-use golem_custody::{Execution, Password};
-use golem_delegation::terms::MortalityTimeWindow;
+use golem_custody::{Execution, Password, SessionKey, SessionSigner};
+use golem_delegation::{
+    Caveat, Delegation, ROOT_AUTHORITY, enforcers,
+    terms::{AllowedTargets, MortalityTimeWindow},
+};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 async fn revoked_by_a_wallet_that_is_not_ours(kind: AccountKind) -> Result<()> {
@@ -155,5 +163,58 @@ async fn an_owner_revokes_one_grant_or_all_charters_by_one_transaction() -> Resu
         ensure!(allowed("law.json", &fair)?.json()?["code"] == "CAV-REVOKED");
         ensure!(revoke("owner.json", &[])?.code == 2, "which one?");
     }
+    Ok(())
+}
+
+/// G5: two of three keys end a grant, or all charters, by one transaction; one of them cannot.
+#[tokio::test]
+async fn owners_together_revoke_one_grant_or_all_charters_by_one_transaction() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owners = stage.multisig_owner().await?;
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for byte in [0x11_u8, 0x12] {
+        let file = path(&format!("{byte:x}.key"));
+        fs::write(&file, alloy::primitives::B256::repeat_byte(byte).to_string())?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600))?;
+    }
+    for key in owners.keys() {
+        stage.fund(key.address(), bardo_testkit::STIPEND, Default::default()).await?;
+    }
+    let agent = SessionKey::born();
+    let grant = Delegation {
+        delegate: agent.address(),
+        delegator: owners.address(),
+        authority: ROOT_AUTHORITY,
+        caveats: vec![Caveat::new(
+            enforcers::ALLOWED_TARGETS,
+            AllowedTargets(vec![stage.book().usdc]).encode(),
+        )],
+        salt: Default::default(),
+        signature: Default::default(),
+    };
+    let grant = owners.grant(&stage.domain(), grant)?;
+    fs::write(path("grant.json"), serde_json::to_string(&grant)?)?;
+    let revoke = |words: &[&str]| {
+        let fixed = ["delegation", "revoke", "--json", "--rpc", stage.chain().url().as_str()];
+        bardo([&fixed[..], words].concat())
+    };
+    let (one, two, file) = (path("11.key"), path("12.key"), path("grant.json"));
+
+    let alone = revoke(&["--context", &file, "--key-file", &one])?;
+    let twice = revoke(&["--context", &file, "--key-file", &one, "--co-key-file", &one])?;
+    let both = revoke(&["--context", &file, "--key-file", &one, "--co-key-file", &two])?;
+    let account = owners.address().to_string();
+    let all = ["--all", "--account", &account, "--key-file", &one, "--co-key-file", &two];
+    let all = revoke(&all)?;
+
+    assert_eq!((alone.code, twice.code), (1, 1), "{alone:?} {twice:?}");
+    ensure!(twice.json()?["reason"].as_str().is_some_and(|why| why.contains("2 of its keys")));
+    assert_eq!(both.code, 0, "{both:?}");
+    assert_eq!(all.code, 0, "{all:?}");
+    let disabled = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
+    ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
+    let generation = GolemRegistry::generationOfCall { owner: owners.address() };
+    assert_eq!(stage.node().read(golem_registry(), generation).await?, 1);
     Ok(())
 }
