@@ -605,13 +605,14 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         law.tokens = bytes.concat(token(address(USDC), usdcUsd, 6), token(ETHER, ethUsd, 18));
         law.targets = bytes.concat(law.targets, target(address(WETH), Role.Weth));
         accepts(buy(1e6));
-        accepts(Execution(address(WETH), 4 ether, abi.encodeCall(IWeth.deposit, ())));
+        // So little that the account stays above its floor.
+        accepts(Execution(address(WETH), 0.1 ether, abi.encodeCall(IWeth.deposit, ())));
         bytes memory why =
             abi.encodeWithSelector(Listing.Listing_UnknownToken.selector, address(WETH));
         refuses(why, sellWeth(1e15));
         refuses(why, two(callOf(Class.Approve, 0), sellWeth(1e15)));
         // Bought or wrapped without being looked at, it does not become what is looked at.
-        refuses(why, Execution(address(WETH), 0, abi.encodeCall(IWeth.withdraw, (4 ether))));
+        refuses(why, Execution(address(WETH), 0, abi.encodeCall(IWeth.withdraw, (0.1 ether))));
     }
 
     /// @dev Coins that nobody looked at are not sold in their wrapped form; wrapped alone they go home (SPEC D18).
