@@ -180,6 +180,9 @@ async fn a_fallen_account_only_closes_whoever_holds_the_key() -> Result<()> {
     ensure!(denial.enforcer == Some(holdings_enforcer()), "{denial:?}");
     let two = [single(links, &buy)?, single(links, &field.swap_back())?];
     thief.refused_all(stage, links, &two, DenialCode::Drawdown).await?;
+    // In one batch nothing has grown at its end, and it is a purchase all the same.
+    let round = batch(links, &[buy.clone(), field.swap_back()])?;
+    thief.refused_all(stage, links, &[round], DenialCode::Drawdown).await?;
     let for_nothing = field.sell(U256::from(4_000_000_000_000_u64), U256::ZERO);
     thief.refused(stage, links, &for_nothing, DenialCode::Slippage).await?;
     ensure!(heist.goes(&[single(links, &field.swap_back())?]).await?, "it still sells");
