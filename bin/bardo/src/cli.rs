@@ -430,8 +430,8 @@ pub(crate) struct BlastRadiusArgs {
     /// A node to read all of that from instead, by its JSON-RPC endpoint
     #[arg(long, value_name = "URL", value_parser = endpoint, conflicts_with = "facts")]
     pub(crate) rpc: Option<Url>,
-    /// Second to reckon from [default: now]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=LAST_SECOND))]
+    /// Second to reckon from [default: now; with --rpc the block's, which its counters are of]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "rpc", value_parser = clap::value_parser!(u64).range(..=LAST_SECOND))]
     pub(crate) now: Option<u64>,
 }
 

@@ -219,7 +219,10 @@ impl<K: SessionSigner> Lane<K> {
                 Err(ChainFault::Unanswered { .. }) => true,
                 // A no is believed only of a node that does not have it all the same: what is taken for unsent would be
                 // sent once more by whoever asked for it.
-                Ok(Taken::NonceUsed) | Err(_) => self.submission.knows(signed.hash).await,
+                Ok(Taken::NonceUsed) | Err(_) => {
+                    self.submission.knows(signed.hash).await
+                        || self.foresight.node().knows(signed.hash).await
+                }
             };
             if taken {
                 *next = nonce.saturating_add(1);
@@ -239,13 +242,13 @@ impl<K: SessionSigner> Lane<K> {
         let mut bid_at = began;
         let mut was_mined = false;
         let mut fault = None;
-        let mut displaced = 0;
+        let mut displaced = Surely::default();
         loop {
             let sight = self.look(sent).await;
-            displaced = if matches!(sight, Ok(Sight::Displaced)) { displaced + 1 } else { 0 };
+            let lost = displaced.seen(matches!(sight, Ok(Sight::Displaced)), self.policy.patience);
             match sight {
                 Ok(Sight::Deep(receipt)) => return Ok(receipt),
-                Ok(Sight::Displaced) if displaced >= SURELY => {
+                Ok(Sight::Displaced) if lost => {
                     return Err(LaneFault::Displaced { sender: self.sender(), nonce: sent.nonce });
                 }
                 Ok(Sight::Displaced) => {}
@@ -329,13 +332,32 @@ impl<K: SessionSigner> Lane<K> {
         if let Ok(raised) = self.key.raise(last, offer, ceiling).await {
             (self.tell)(raised.hash);
             let taken = self.submission.broadcast(&raised).await;
-            // It may be there though nobody said so: it has to be looked for too.
-            if matches!(taken, Ok(_) | Err(ChainFault::Unanswered { .. })) {
-                sent.bids.push(raised);
-            }
+            // Whatever is said of it, it is signed and has left: it has to be looked for too. One that nobody took is
+            // handed in again with the next, better price.
+            sent.bids.push(raised);
             taken?;
         }
         Ok(())
+    }
+}
+
+/// Whether something was seen often enough, and for long enough, to be believed.
+#[derive(Debug, Default)]
+pub(crate) struct Surely {
+    times: u32,
+    since: Option<Instant>,
+}
+
+impl Surely {
+    /// Notes one look; anything else in between begins it anew.
+    pub(crate) fn seen(&mut self, it: bool, patience: Duration) -> bool {
+        if !it {
+            *self = Self::default();
+            return false;
+        }
+        self.times = self.times.saturating_add(1);
+        let since = *self.since.get_or_insert_with(Instant::now);
+        self.times >= SURELY && since.elapsed() >= patience
     }
 }
 

@@ -34,6 +34,23 @@ const TOO_MANY: u32 = 5;
 const BACKOFF: Duration = Duration::from_millis(100);
 /// What a free account of a public provider may ask in a second, in its units.
 const UNITS: u64 = 330;
+/// What nodes say of a transaction that they did not take: geth's words, and those of others beside them.
+const REJECTIONS: [&str; 14] = [
+    "insufficient funds",
+    "underpriced",
+    "intrinsic gas",
+    "gas limit",
+    "gas too low",
+    "base fee",
+    "fee cap",
+    "gas price",
+    "invalid sender",
+    "invalid signature",
+    "chain id",
+    "not supported",
+    "oversized",
+    "nonce too high",
+];
 /// How long a sent transaction may take to be mined, unless the caller says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -173,6 +190,9 @@ pub(crate) enum Taken {
 #[derive(Clone, Debug)]
 pub struct Node {
     provider: DynProvider,
+    /// For what is signed: it is handed over once, and what came of that is looked up. Whoever asks again by himself hears of
+    /// his own first attempt as of somebody else's.
+    mailbox: DynProvider,
     chain_id: u64,
     patience: Duration,
 }
@@ -186,12 +206,13 @@ impl Node {
     /// The same, giving the node `answer` for each of its answers. Redirects are not followed: what
     /// is signed goes to the node that was named.
     pub async fn connect_within(url: &Url, answer: Duration) -> Result<Self, ChainFault> {
-        let provider = transport_within(url, answer)?;
+        let (provider, mailbox) =
+            (transport_within(url, answer, TOO_MANY)?, transport_within(url, answer, 0)?);
         let chain_id = provider.get_chain_id().await.map_err(|source| ChainFault::Unreachable {
             url: redacted(url),
             source: without_url(source).into(),
         })?;
-        Ok(Self { provider, chain_id, patience: PATIENCE })
+        Ok(Self { provider, mailbox, chain_id, patience: PATIENCE })
     }
 
     /// The same connection, waiting `patience` for a sent transaction to be mined.
@@ -302,7 +323,7 @@ impl Node {
 
     /// Hands a signed transaction to the node. What it already has it may be given again: it stays one.
     pub(crate) async fn broadcast(&self, tx: &SignedTransaction) -> Result<Taken, ChainFault> {
-        match self.provider.send_raw_transaction(&tx.raw).await {
+        match self.mailbox.send_raw_transaction(&tx.raw).await {
             Ok(_pending) => Ok(Taken::New),
             Err(RpcError::ErrorResp(refused)) => {
                 let words = refused.message.to_lowercase();
@@ -316,7 +337,12 @@ impl Node {
                 if words.contains("nonce too low") {
                     return Ok(Taken::NonceUsed);
                 }
-                Err(rpc("a signed transaction")(RpcError::ErrorResp(refused)))
+                if REJECTIONS.iter().any(|known| words.contains(known)) {
+                    return Err(rpc("a signed transaction")(RpcError::ErrorResp(refused)));
+                }
+                // Any other complaint may be about something that happened after it was taken.
+                let source = without_url(RpcError::ErrorResp(refused)).into();
+                Err(ChainFault::Unanswered { hash: tx.hash, source })
             }
             // It may have it, or not: whoever sent must go on as if it had.
             Err(other) => {
@@ -355,7 +381,7 @@ impl Node {
 
     /// Sends a signed transaction and waits for the block that holds it.
     pub async fn send(&self, tx: &SignedTransaction) -> Result<TransactionReceipt, ChainFault> {
-        self.provider
+        self.mailbox
             .send_raw_transaction(&tx.raw)
             .await
             .map_err(|source| match source {
@@ -392,20 +418,20 @@ impl Submit for Node {
     }
 }
 
-/// A connection over HTTP, with the time that nodes have for an answer.
-pub(crate) fn transport(url: &Url) -> Result<DynProvider, ChainFault> {
-    transport_within(url, ANSWER)
+/// A connection over HTTP, with the time that nodes have for an answer; every request is made once.
+pub(crate) fn once(url: &Url) -> Result<DynProvider, ChainFault> {
+    transport_within(url, ANSWER, 0)
 }
 
-fn transport_within(url: &Url, answer: Duration) -> Result<DynProvider, ChainFault> {
+fn transport_within(url: &Url, answer: Duration, retries: u32) -> Result<DynProvider, ChainFault> {
     let client = Client::builder()
         .timeout(answer)
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .map_err(|source| ChainFault::Client { source: source.without_url() })?;
-    // A node that says "too many" was not harmed by the question, and what is sent twice is one transaction.
+    // A node that says "too many" was not harmed by the question.
     let patient =
-        RetryBackoffLayer::new(TOO_MANY, BACKOFF.as_millis().try_into().unwrap_or(u64::MAX), UNITS);
+        RetryBackoffLayer::new(retries, BACKOFF.as_millis().try_into().unwrap_or(u64::MAX), UNITS);
     let client = ClientBuilder::default()
         .layer(patient)
         .transport(Http::with_client(client, url.clone()), guess_local_url(url));

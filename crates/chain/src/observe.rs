@@ -8,7 +8,7 @@ use alloy::{
 use bardo_bindings::{
     GolemCharterEnforcer, GolemRegistry, ReplicantBudgetEnforcer,
     defi::{Erc20, Erc4626, NonfungiblePositionManager, PriceFeed},
-    framework::{Counters, DelegationManager},
+    framework::{Counters, DelegationManager, ENTRY_POINT, EntryPoint},
 };
 use golem_custody::BlockRef;
 use golem_delegation::{
@@ -194,7 +194,7 @@ async fn held(
             in_vaults: Some(U256::ZERO),
             in_positions: None,
             allowance: Some(U256::ZERO),
-            key_balance: Some(on.balance(key).await?),
+            key_balance: Some(on.balance(key).await?.saturating_add(deposit(on, key).await?)),
         });
     }
     let balance = |account: Address| on.read(token, Erc20::balanceOfCall { account });
@@ -293,6 +293,13 @@ fn take_back(
     };
     data.push(NonfungiblePositionManager::collectCall { params }.abi_encode().into());
     NonfungiblePositionManager::multicallCall { data }
+}
+
+/// What a session account left with the entry point for its operations: whoever has its key takes it back.
+async fn deposit(on: &Snapshot<'_>, key: Address) -> Result<U256, ChainFault> {
+    let left = said(on.read(ENTRY_POINT, EntryPoint::balanceOfCall { account: key }).await)?;
+    // Where there is no entry point, there is nothing in it.
+    Ok(left.unwrap_or_default())
 }
 
 /// Everything that has one of the roles.

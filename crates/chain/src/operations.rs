@@ -2,7 +2,8 @@
 
 use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
-    node::{rpc, transport},
+    lane::Surely,
+    node::{once, rpc},
 };
 use alloy::{
     eips::BlockNumberOrTag,
@@ -52,6 +53,7 @@ pub struct Operations<K> {
     key: K,
     policy: LanePolicy,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    tell: Box<dyn Fn(B256) + Send + Sync>,
     turn: Mutex<()>,
 }
 
@@ -74,7 +76,8 @@ impl<K: SessionSigner> Operations<K> {
         policy: LanePolicy,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Result<Self, ChainFault> {
-        let bundler = transport(url)?;
+        // An operation is handed over once, and looked up: whoever asks again by himself is told that its place is taken.
+        let bundler = once(url)?;
         let node = foresight.node();
         let chain_id: U256 = bundler
             .raw_request("eth_chainId".into(), NO_PARAMS)
@@ -94,8 +97,15 @@ impl<K: SessionSigner> Operations<K> {
             return Err(ChainFault::EntryPoint { wanted: ENTRY_POINT });
         }
         node.require("EntryPoint", ENTRY_POINT).await?;
-        let clock = Box::new(clock);
-        Ok(Self { foresight, bundler, account, key, policy, clock, turn: Mutex::new(()) })
+        let (clock, tell) = (Box::new(clock), Box::new(|_: B256| ()));
+        Ok(Self { foresight, bundler, account, key, policy, clock, tell, turn: Mutex::new(()) })
+    }
+
+    /// The same, telling the hash of every operation before the bundler has it.
+    #[must_use]
+    pub fn telling(mut self, tell: impl Fn(B256) + Send + Sync + 'static) -> Self {
+        self.tell = Box::new(tell);
+        self
     }
 
     /// Whom a delegation to it names.
@@ -114,6 +124,7 @@ impl<K: SessionSigner> Operations<K> {
             OperationClearance::Refused(denial) => return Ok(Landing::Refused(denial)),
         };
         let signed = self.key.sign_operation(cleared, (self.clock)()).await?;
+        (self.tell)(signed.hash);
         // A no that was heard is a no; silence may be a yes, and is waited for.
         if let Err(source @ ChainFault::Rpc { .. }) = self.hand_over(&signed).await {
             return Err(LaneFault::NotTaken { source });
@@ -151,9 +162,13 @@ impl<K: SessionSigner> Operations<K> {
         let began = Instant::now();
         let mut handed_over = began;
         let mut fault = None;
+        let mut displaced = Surely::default();
         loop {
-            match self.look(signed, since).await {
+            let sight = self.look(signed, since).await;
+            let lost = displaced.seen(matches!(sight, Ok(Sight::Displaced)), self.policy.patience);
+            match sight {
                 Ok(Sight::Deep(log, receipt)) => return Ok((*log, receipt)),
+                Ok(Sight::Displaced) if !lost => {}
                 Ok(Sight::Displaced) => {
                     let (sender, nonce) = (self.address(), signed.plan.nonce.saturating_to());
                     return Err(LaneFault::Displaced { sender, nonce });

@@ -304,8 +304,14 @@ fn all<const N: usize>(verdicts: [Verdict; N]) -> Verdict {
     if verdicts.iter().all(Result::is_ok) {
         return Ok(());
     }
+    every(verdicts)
+}
+
+/// The same of as many as there are.
+fn every(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
     let loose = verdicts.into_iter().filter_map(Result::err).flat_map(|Loose(bounds)| bounds);
-    Err(Loose(loose.collect()))
+    let loose: Vec<Bound> = loose.collect();
+    if loose.is_empty() { Ok(()) } else { Err(Loose(loose)) }
 }
 
 /// Terms that can be compared with their parent's.
@@ -364,25 +370,24 @@ const SHORT: usize = 32;
 
 /// Every entry of the child's list is one of the parent's.
 fn among<T: Copy + Ord + fmt::Display>(name: &'static str, child: &[T], parent: &[T]) -> Verdict {
-    let missing = missing(child, parent);
-    missing.map_or(Ok(()), |entry| Err(Loose::new(name, listed(parent), entry)))
+    match missing(child, parent).as_slice() {
+        [] => Ok(()),
+        [one] => Err(Loose::new(name, listed(parent), one)),
+        several => Err(Loose::new(name, listed(parent), listed(several))),
+    }
 }
 
-/// The first entry that another list has not.
-fn missing<T: Copy + Ord>(of: &[T], within: &[T]) -> Option<T> {
+/// The entries that another list has not.
+fn missing<T: Copy + Ord>(of: &[T], within: &[T]) -> Vec<T> {
     if within.len() <= SHORT {
-        return of.iter().find(|entry| !within.contains(entry)).copied();
+        return of.iter().filter(|entry| !within.contains(entry)).copied().collect();
     }
     let within: BTreeSet<_> = within.iter().collect();
-    of.iter().find(|entry| !within.contains(entry)).copied()
+    of.iter().filter(|entry| !within.contains(entry)).copied().collect()
 }
 
-/// A list for people: the first of it, and how many more.
+/// A list for people.
 fn listed<T: fmt::Display>(entries: &[T]) -> String {
-    const SHOWN: usize = 4;
-    let mut text: Vec<_> = entries.iter().take(SHOWN).map(ToString::to_string).collect();
-    if entries.len() > SHOWN {
-        text.push(format!("and {} more", entries.len() - SHOWN));
-    }
+    let text: Vec<_> = entries.iter().map(ToString::to_string).collect();
     format!("[{}]", text.join(", "))
 }

@@ -24,8 +24,8 @@
 //! | in hand | what the key itself holds | all of it |
 //!
 //! Tokens go to the beneficiary or stay, so there is no outflow; unless the beneficiary is the key or a contract of the
-//! listing, or there is no charter at all. Nothing exceeds what is there; but a runway, which has no charter and an end, counts
-//! whole (SPEC D6).
+//! listing, or there is no charter at all. Nothing exceeds what is there; but a runway, which no charter guards, counts whole (SPEC D6), and
+//! one without an end has no sum.
 //!
 //! Who holds the leaf's key and was also given a link above it redeems that one alone: then only what binds there counts.
 //! Dollars are dollars of one listing: a budget, or a second charter, that prices a token by another feed or by other
@@ -457,8 +457,11 @@ impl BlastRadius {
             assumptions.insert(Assumption::HigherLink { delegation: higher.leaf().hash().0 });
         }
         assumptions.extend(words::ALWAYS);
-        if !law.is_runway() {
+        if reckoning.counts_balances() {
             assumptions.insert(Assumption::NoIncome);
+        }
+        if reckoning.is_endless() && law.ended.is_none() {
+            assumptions.insert(Assumption::Endless);
         }
         assumptions.extend(
             reckoning.believed.iter().map(|token| Assumption::DecimalsBelieved { token: *token }),

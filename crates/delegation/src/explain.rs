@@ -7,7 +7,7 @@ use crate::{
         MoodBounds, Role,
     },
 };
-use alloy_primitives::{Address, Selector, U256};
+use alloy_primitives::{Address, Selector, U256, keccak256};
 use std::{collections::BTreeSet, fmt};
 
 const SECONDS_OF_DAY: u64 = 86_400;
@@ -769,12 +769,27 @@ fn targets(listing: &Listing) -> String {
     if all.is_empty() { "no contract".to_owned() } else { joined(all.into_iter()) }
 }
 
+/// What prices what: every sum in dollars is as good as these.
 fn feeds(listing: &Listing) -> String {
-    match listing.tokens.len() {
-        0 => "no feed".to_owned(),
-        1 => "the feed it lists".to_owned(),
-        many => format!("the {many} feeds it lists"),
+    if listing.tokens.is_empty() {
+        return "no feed".to_owned();
     }
+    let each = listing.tokens.iter().map(|one| {
+        format!(
+            "{} by feed {} ({} and {} decimals, {} old at most)",
+            token(one.token),
+            one.feed,
+            one.token_decimals,
+            one.feed_decimals,
+            duration(U256::from(one.max_age))
+        )
+    });
+    let prices = joined(each);
+    if listing.sequencer_feed.is_zero() {
+        return prices;
+    }
+    let grace = duration(U256::from(listing.sequencer_grace));
+    format!("{prices}, and none until {grace} after sequencer {} came back", listing.sequencer_feed)
 }
 
 fn revocations(rule: &ApprovalRevocation) -> String {
@@ -832,11 +847,12 @@ fn joined(all: impl Iterator<Item = String>) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// Bytes, the long ones by their beginning.
+/// Bytes, the long ones by their beginning and what tells them from all others.
 fn hex(bytes: &[u8]) -> String {
     match bytes.get(..68) {
         Some(head) if bytes.len() > 68 => {
-            format!("{}… ({} bytes)", alloy_primitives::hex::encode_prefixed(head), bytes.len())
+            let (head, hash) = (alloy_primitives::hex::encode_prefixed(head), keccak256(bytes));
+            format!("{head}… ({} bytes, keccak-256 {hash})", bytes.len())
         }
         _ => alloy_primitives::hex::encode_prefixed(bytes),
     }

@@ -35,6 +35,8 @@ pub enum Fault {
     Half,
     /// "Too many requests"; the node does not hear.
     TooMany,
+    /// The node hears and does it, and the answer is "too many requests".
+    TooManyAfter,
     /// The node's answer, with something else in it.
     Lie(Change),
 }
@@ -58,6 +60,7 @@ impl fmt::Debug for Fault {
             Self::DropAfter => "a connection that ends after the node heard",
             Self::Half => "half an answer",
             Self::TooMany => "too many requests",
+            Self::TooManyAfter => "too many requests, after the node heard",
             Self::Lie(_) => "a lie",
         })
     }
@@ -206,6 +209,7 @@ async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Resu
     let answer = message(node).await?;
     Ok(match fault {
         Some(Fault::DropAfter) => Reply::None,
+        Some(Fault::TooManyAfter) => Reply::Whole(with_head("429 Too Many Requests", b"slow down")),
         Some(Fault::Half) => {
             Reply::Part(answer.get(..answer.len() / 2).unwrap_or_default().to_vec())
         }

@@ -439,7 +439,10 @@ async fn a_receipt_counts_only_under_blocks_that_are_there() -> Result<()> {
 async fn a_key_that_was_used_elsewhere_goes_on_behind_it_and_a_lost_place_is_said() -> Result<()> {
     let stage = Stage::open().await?;
     let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
-    let line = Line::to(&stage, proxy.url(), 3, policy()).await?;
+    // A place is lost when it was seen taken for that long.
+    let patience = Duration::from_millis(300);
+    let policy = LanePolicy { patience, ..policy() };
+    let line = Line::to(&stage, proxy.url(), 3, policy).await?;
     let provider = stage.node().provider();
     let elsewhere = TransactionRequest::default().from(line.key).to(line.key);
     // Another process sends with the key, and the node is slow to say so.
@@ -461,6 +464,36 @@ async fn a_key_that_was_used_elsewhere_goes_on_behind_it_and_a_lost_place_is_sai
     let outcome = sale.await?;
     ensure!(matches!(outcome, Err(LaneFault::Displaced { nonce: 2, .. })), "{outcome:?}");
     assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
+/// What was taken, and then answered with a fault or a complaint, is not signed for another place; nor is one that the node
+/// says nothing of for a while. Whatever is said, the deed is done once.
+#[tokio::test]
+async fn what_was_taken_and_complained_of_is_done_once() -> Result<()> {
+    let complaint = || {
+        Fault::Lie(Arc::new(|answer| {
+            *answer = json!({
+                "jsonrpc": "2.0", "id": answer["id"],
+                "error": { "code": -32000, "message": "context deadline exceeded" },
+            });
+        }))
+    };
+    for fault in [complaint(), Fault::DropAfter, Fault::TooManyAfter] {
+        let stage = Stage::open().await?;
+        let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+        let policy = LanePolicy { patience: Duration::from_millis(300), ..policy() };
+        let line = Line::to(&stage, proxy.url(), 5, policy).await?;
+        let told = format!("{fault:?}");
+        proxy.fail("eth_sendRawTransaction", 1, fault);
+        // And for a while nobody can say where it is.
+        proxy.fail("eth_getTransactionByHash", 2, Fault::lie(|found| *found = Value::Null));
+        proxy.fail("eth_getTransactionReceipt", 3, Fault::lie(|found| *found = Value::Null));
+
+        done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+
+        assert_eq!(line.sold(&stage).await?, dollars(10), "{told}");
+    }
     Ok(())
 }
 
@@ -498,7 +531,8 @@ async fn what_is_signed_goes_to_the_private_node_alone() -> Result<()> {
     let redemption = agent.redemption(&swap(&stage, agent.account, dollars(10)))?;
     let now = stage.now().await?;
     let foresight = Arc::new(Foresight::new(Node::connect(open.url()).await?));
-    let lane = Lane::new(foresight, agent.key, policy(), move || now)
+    let policy = LanePolicy { patience: Duration::from_millis(200), ..policy() };
+    let lane = Lane::new(foresight, agent.key, policy, move || now)
         .through(Node::connect(private.url()).await?);
     // Whoever is asked to send answers with a fault: only one of them is asked.
     open.fail("eth_sendRawTransaction", 1, Fault::TooMany);

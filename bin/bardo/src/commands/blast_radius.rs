@@ -25,7 +25,7 @@ pub(crate) async fn blast_radius(args: &BlastRadiusArgs) -> Result<Answer, Failu
             let node = Node::connect(url).await?;
             node.require("DelegationManager", DELEGATION_MANAGER).await?;
             let seen = observe(&node, DELEGATION_MANAGER, &chain, &[]).await?;
-            (seen.facts, args.now.unwrap_or(seen.block.timestamp))
+            (seen.facts, seen.block.timestamp)
         }
         None => {
             let facts = args.facts.as_deref().map(input::facts).transpose()?;

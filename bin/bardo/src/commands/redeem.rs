@@ -40,6 +40,7 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
         let account = session_account(args, key.address())?;
         let operations =
             Operations::through(bundler, foresight, account, key, policy, move || now).await?;
+        let operations = operations.telling(tell);
         operations.redeem(&redemption).await?
     } else {
         let mut lane = Lane::new(foresight, key, policy, move || now).telling(tell);

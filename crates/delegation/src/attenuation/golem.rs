@@ -1,7 +1,7 @@
 //! Bardo's enforcers.
 
 use super::{
-    EXECUTIONS_IN_A_PERIOD, Loose, Verdict, Within, all, at_least, at_most, missing, same,
+    EXECUTIONS_IN_A_PERIOD, Loose, Verdict, Within, all, at_least, at_most, every, missing, same,
 };
 use crate::{
     SpendTerms,
@@ -111,11 +111,11 @@ impl Within for VaultNav {
 
 /// Vault, share of it, and cap.
 fn nav_within(child: (Address, u16, u64), parent: (Address, u16, u64)) -> Verdict {
-    if !parent.0.is_zero() {
-        same("vault", child.0, parent.0)?;
-        at_most("navBps", child.1, parent.1)?;
+    let cap = at_most("navCap", child.2, parent.2);
+    if parent.0.is_zero() {
+        return cap;
     }
-    at_most("navCap", child.2, parent.2)
+    all([same("vault", child.0, parent.0), at_most("navBps", child.1, parent.1), cap])
 }
 
 impl Within for ReplicantBudget {
@@ -164,9 +164,9 @@ impl Within for EmotionalState {
             same("registry", self.registry, parent.registry),
             at_most("staleness", self.staleness, parent.staleness),
             self.bounds.within(&parent.bounds),
-            match missing {
-                None => Ok(()),
-                Some(one) => Err(Loose::new("selectors without", "list", one)),
+            match missing.as_slice() {
+                [] => Ok(()),
+                some => Err(Loose::new("selectors without", "list", super::listed(some))),
             },
         ])
     }
@@ -281,24 +281,22 @@ impl Within for Listing {
         if self == parent {
             return Ok(());
         }
+        let mut found = Vec::new();
         if !parent.sequencer_feed.is_zero() {
-            same("sequencerFeed", self.sequencer_feed, parent.sequencer_feed)?;
-            at_least("sequencerGrace", self.sequencer_grace, parent.sequencer_grace)?;
+            found.push(same("sequencerFeed", self.sequencer_feed, parent.sequencer_feed));
+            found.push(at_least("sequencerGrace", self.sequencer_grace, parent.sequencer_grace));
         }
         let (ours, theirs) = (Lookup::of(self), Lookup::of(parent));
-        for target in self.targets.iter().map(|entry| entry.target) {
-            role_within(target, &ours, &theirs)?;
-        }
+        let targets = self.targets.iter().map(|entry| entry.target);
+        found.extend(targets.map(|target| role_within(target, &ours, &theirs)));
         for token in self.tokens.iter().map(|entry| entry.token) {
-            role_within(token, &ours, &theirs)?;
-            if let Some(entry) = ours.token(token) {
-                match theirs.token(token) {
-                    Some(theirs) => entry.within(theirs)?,
-                    None => return Err(Loose::new("token", "listing without it", token)),
-                }
-            }
+            found.push(role_within(token, &ours, &theirs));
+            found.extend(ours.token(token).map(|entry| match theirs.token(token) {
+                Some(theirs) => entry.within(theirs),
+                None => Err(Loose::new("token", "listing without it", token)),
+            }));
         }
-        Ok(())
+        every(found)
     }
 }
 

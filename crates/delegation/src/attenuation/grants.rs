@@ -79,13 +79,14 @@ impl Within for BlockNumber {
 /// Both ends are exclusive, and zero is none: it is looser than any end there is.
 fn open_window(after: (&'static str, u128, u128), before: (&'static str, u128, u128)) -> Verdict {
     let (name, child, parent) = after;
-    at_least(name, child, parent)?;
+    let begins = at_least(name, child, parent);
     let (name, child, parent) = before;
-    match (child, parent) {
+    let ends = match (child, parent) {
         (_, 0) => Ok(()),
         (0, end) => Err(Loose::new(name, end, "0 (no end)")),
         _ => at_most(name, child, parent),
-    }
+    };
+    all([begins, ends])
 }
 
 impl Within for Nonce {
@@ -159,25 +160,22 @@ impl Within for LogicalOrWrapper {
 
 impl Within for ApprovalRevocation {
     fn within(&self, parent: &Self) -> Verdict {
-        for (name, child, parent) in [
-            ("erc20Approve", self.erc20_approve, parent.erc20_approve),
-            ("erc721Approve", self.erc721_approve, parent.erc721_approve),
-            (
+        all([
+            at_most("erc20Approve", self.erc20_approve, parent.erc20_approve),
+            at_most("erc721Approve", self.erc721_approve, parent.erc721_approve),
+            at_most(
                 "erc721SetApprovalForAll",
                 self.erc721_set_approval_for_all,
                 parent.erc721_set_approval_for_all,
             ),
-            ("permit2Approve", self.permit2_approve, parent.permit2_approve),
-            ("permit2Lockdown", self.permit2_lockdown, parent.permit2_lockdown),
-            (
+            at_most("permit2Approve", self.permit2_approve, parent.permit2_approve),
+            at_most("permit2Lockdown", self.permit2_lockdown, parent.permit2_lockdown),
+            at_most(
                 "permit2InvalidateNonces",
                 self.permit2_invalidate_nonces,
                 parent.permit2_invalidate_nonces,
             ),
-        ] {
-            at_most(name, child, parent)?;
-        }
-        Ok(())
+        ])
     }
 }
 

@@ -32,8 +32,12 @@ impl Period {
         if parent.is_dead() {
             return Err(Loose::new("periodAmount", "nothing", self.amount));
         }
-        at_least("startDate", self.start, parent.start)?;
-        at_most("periodAmount", self.amount, parent.amount)?;
+        // How many periods meet can be told of those that begin later alone.
+        let begins = at_least("startDate", self.start, parent.start);
+        let each = at_most("periodAmount", self.amount, parent.amount);
+        if begins.is_err() || each.is_err() {
+            return all([begins, each]);
+        }
         let Some(worst) = self.most_in_one(parent).checked_mul(self.amount) else {
             return Err(Loose::new("periodDuration", parent.duration, self.duration));
         };
@@ -220,10 +224,12 @@ impl Stream {
 
     /// The one bound that is looser, or what both come to.
     fn blame(&self, parent: &Self, now: U256, ours: U256, theirs: U256) -> Loose {
-        let single = at_least("startTime", self.start, parent.start)
-            .and_then(|()| at_most("initialAmount", self.initial, parent.initial))
-            .and_then(|()| at_most("amountPerSecond", self.rate, parent.rate))
-            .and_then(|()| at_most("maxAmount", self.most, parent.most));
+        let single = all([
+            at_least("startTime", self.start, parent.start),
+            at_most("initialAmount", self.initial, parent.initial),
+            at_most("amountPerSecond", self.rate, parent.rate),
+            at_most("maxAmount", self.most, parent.most),
+        ]);
         single.err().unwrap_or_else(|| {
             let shown = |amount: U256| format!("{amount} unlocked at second {now}");
             Loose::new("stream", shown(theirs), shown(ours))

@@ -154,8 +154,8 @@ impl Law {
 
     /// Whether what leaves is bounded by the grant itself, whatever the account has: a runway is the owner's own
     /// account, which is filled again (SPEC D6).
-    pub(super) const fn is_runway(&self) -> bool {
-        !self.owned && self.charters.is_empty() && self.outflow.is_closed() && self.until.is_some()
+    pub(super) fn is_runway(&self) -> bool {
+        !self.owned && self.is_open() && self.outflow.is_closed()
     }
 
     /// Whether nothing says at all what may leave.
@@ -409,8 +409,12 @@ impl GolemCharter {
     /// them, and a token, a vault, a registry or an enforcer gives nothing back.
     pub(crate) fn keeps(&self, address: Address) -> bool {
         let targets = self.listing.targets.iter().filter(|target| target.role != Role::AgentKey);
-        [Address::ZERO, ANY_DELEGATE, self.registry, self.vault, self.settlement_asset]
-            .contains(&address)
+        // Precompiles and other addresses that a chain keeps for itself, and the one that is a grave by its name.
+        let nobodys = address.into_word() < Address::left_padding_from(&[1, 0, 0]).into_word()
+            || address == Address::left_padding_from(&[0xde, 0xad]);
+        nobodys
+            || [ANY_DELEGATE, self.registry, self.vault, self.settlement_asset].contains(&address)
+            || self.listing.tokens.iter().any(|known| known.feed == address)
             || targets.into_iter().any(|target| target.target == address)
             || self.listing.tokens.iter().any(|known| known.token == address)
     }

@@ -109,7 +109,7 @@ pub struct TokenFacts {
     pub in_positions: Option<U256>,
     /// What all listed spenders together may still pull of it.
     pub allowance: Option<U256>,
-    /// Of the key itself.
+    /// Of the key itself; of coins, with what it has at the entry point.
     pub key_balance: Option<U256>,
 }
 

@@ -117,6 +117,17 @@ impl Outflow {
         self.tokens.is_some()
     }
 
+    /// Whether what may leave of a token has an end though the grant has none: a sum has, and what comes back with every
+    /// period has not.
+    pub(super) fn ends(&self, token: Address, calls: Known) -> bool {
+        let carried = self.per_call.is_some_and(|each| each.is_zero() || calls.is_some());
+        if token == COIN && carried {
+            return true;
+        }
+        let mut caps = self.caps.iter().filter(|cap| cap.token == token);
+        caps.any(|cap| cap.parts.iter().all(Allowance::ends))
+    }
+
     /// Tokens that a rule names.
     pub(super) fn tokens(&self) -> impl Iterator<Item = Address> + '_ {
         self.caps.iter().map(|cap| cap.token)
@@ -151,6 +162,17 @@ impl Outflow {
 }
 
 impl Allowance {
+    fn ends(&self) -> bool {
+        match *self {
+            Self::Sum { left } => left != U256::MAX,
+            // So long that no second one ever begins.
+            Self::Period { amount, duration, .. } => {
+                amount.is_zero() || duration > U256::from(u64::MAX)
+            }
+            Self::Stream { most, rate, .. } => most != U256::MAX || rate.is_zero(),
+        }
+    }
+
     fn most(&self, [now, from, moment]: [U256; 3]) -> U256 {
         match *self {
             Self::Sum { left } => left,

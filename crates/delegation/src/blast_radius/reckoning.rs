@@ -162,9 +162,29 @@ impl<'a> Reckoning<'a> {
     /// whatever there is today.
     fn leaves(&self, holding: &Holding, moment: u64) -> Known {
         match self.let_out(holding, moment) {
-            Some(out) if self.law.is_runway() => Some(out),
+            Some(out) if self.law.is_runway() => {
+                let endless = moment == u64::MAX && self.law.until.is_none();
+                let ends = out.is_zero() || self.law.outflow.ends(holding.token, self.law.calls);
+                Some(out).filter(|_| !endless || ends)
+            }
             out => least(holding.reach, out),
         }
+    }
+
+    /// Whether what is there today is taken for all that there will be.
+    pub(super) fn counts_balances(&self) -> bool {
+        let by_balance = |holding: &Holding| self.let_out(holding, u64::MAX).is_none();
+        !self.law.is_runway() || self.holdings.iter().any(by_balance)
+    }
+
+    /// Whether something comes back with every period, for as long as the grant is not revoked.
+    pub(super) fn is_endless(&self) -> bool {
+        let endless = |holding: &Holding| {
+            let out = self.let_out(holding, u64::MAX);
+            out.is_some_and(|out| !out.is_zero())
+                && !self.law.outflow.ends(holding.token, self.law.calls)
+        };
+        self.law.until.is_none() && self.law.is_runway() && self.holdings.iter().any(endless)
     }
 
     /// What can leave altogether, where that is known.

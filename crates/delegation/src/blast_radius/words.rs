@@ -88,6 +88,8 @@ pub enum Assumption {
     },
     /// Nothing ends the grant.
     NoExpiry,
+    /// What comes back with every period has no end.
+    Endless,
     /// The series ends before the grant.
     SeriesCut {
         /// After so many days.
@@ -182,6 +184,9 @@ impl fmt::Display for Assumption {
             ),
             Self::RuleNotCounted { rule } => write!(f, "Nothing is taken off for {rule}."),
             Self::NoExpiry => f.write_str("Nothing ends the grant."),
+            Self::Endless => f.write_str(
+                "What comes back with every period has no end, and so there is no sum of it.",
+            ),
             Self::SeriesCut { days } => {
                 write!(f, "The series has {days} days; the total goes on to the end.")
             }
@@ -309,7 +314,11 @@ impl fmt::Display for BlastRadius {
                 write!(f, " Known of it are {}.", Dollars(known))
             };
         }
+        let endless = self.assumptions.contains(&Assumption::Endless);
         match (self.total(), self.causes.known()) {
+            (None, _) if endless => {
+                f.write_str("cost you more with every period, without an end")?
+            }
             (Some(total), _) if self.assumptions.contains(&Assumption::NoIncome) => {
                 write!(f, "cost you at most {} of what is there", Dollars(total))?;
             }
@@ -323,7 +332,7 @@ impl fmt::Display for BlastRadius {
             write!(f, ": {}", parts.join(", "))?;
         }
         f.write_str(".")?;
-        if self.total().is_none() {
+        if self.total().is_none() && !self.missing.is_empty() {
             let mut missing: Vec<String> =
                 self.missing.iter().take(4).map(ToString::to_string).collect();
             if self.missing.len() > missing.len() {

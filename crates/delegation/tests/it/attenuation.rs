@@ -465,3 +465,35 @@ fn what_cannot_be_compared_is_shown_by_its_difference() {
         assert!(looser.iter().all(|one| one.parent != one.child), "{looser:?}");
     }
 }
+
+/// Also where several bounds of one rule, or several entries of one list, are looser.
+#[test]
+fn every_end_and_every_entry_that_is_looser_is_named() {
+    let named = |parent: &Rule, child: &Rule| -> Vec<&'static str> {
+        refused(parent, child).iter().map(|one| one.bound).collect()
+    };
+    assert_eq!(named(&until(1_000, 2_000), &until(500, 0)), ["afterThreshold", "beforeThreshold"]);
+    let both = refused(&targets(&[1]), &targets(&[1, 2, 3]));
+    let shown = &both[0].child;
+    assert!([2, 3].iter().all(|byte| shown.contains(&Address::repeat_byte(*byte).to_string())));
+    let stream = |each: u64| {
+        Rule::Erc20Streaming(Erc20Streaming {
+            token_address: Address::repeat_byte(1),
+            initial_amount: U256::from(each),
+            max_amount: U256::from(1_000 * each),
+            amount_per_second: U256::from(each),
+            start_time: U256::from(10_000 / each),
+        })
+    };
+    let all = ["startTime", "initialAmount", "amountPerSecond", "maxAmount"];
+    assert_eq!(named(&stream(1), &stream(2)), all);
+    let whole = crate::bundles::whole();
+    let mut other = whole.clone();
+    for token in &mut other.listing.tokens {
+        token.feed = Address::repeat_byte(0x66);
+        token.max_age += 1;
+    }
+    let charter = |charter: &GolemCharter| Rule::GolemCharter(Box::new(charter.clone()));
+    let feeds = named(&charter(&whole), &charter(&other));
+    assert_eq!(feeds, ["feed", "maxAge", "feed", "maxAge"]);
+}

@@ -1624,3 +1624,46 @@ fn a_beneficiary_that_gives_nothing_back_is_no_home() {
         assert_eq!(lost.causes.outflow, micro(37_500 * DOLLAR), "{lost}");
     }
 }
+
+/// Without an end a runway has no sum, but for what has one of its own; and a charter that guards nothing changes nothing.
+#[test]
+fn a_runway_without_an_end_is_not_cut_to_what_is_there() {
+    let day = |amount: u64| {
+        Rule::Erc20PeriodTransfer(Erc20PeriodTransfer {
+            token_address: USDC,
+            period_amount: U256::from(amount * DOLLAR),
+            period_duration: U256::from(DAY),
+            start_date: U256::from(NOW),
+        })
+    };
+    let no_coins = Rule::ValueLte(ValueLte(U256::ZERO));
+    let end = Rule::Timestamp(Timestamp { after: 0, before: (NOW + 90 * DAY).into() });
+    let sum = Rule::Erc20TransferAmount(Erc20TransferAmount {
+        token_address: USDC,
+        max_amount: U256::from(9_000 * DOLLAR),
+    });
+    let mut poor = facts();
+    poor.tokens.get_mut(&USDC).unwrap().balance = Some(U256::from(250 * DOLLAR));
+    let taken = |rules: &[Rule]| of(vec![root(rules)], NOW, &poor);
+
+    let ending = taken(&[day(100), no_coins.clone(), end.clone()]);
+    let endless = taken(&[day(100), no_coins.clone()]);
+    let finite = taken(&[sum.clone(), no_coins.clone()]);
+    let coins = taken(&[day(100), end]);
+
+    assert_eq!(ending.causes.outflow, micro(9_000 * DOLLAR));
+    assert_eq!((endless.total(), endless.causes.outflow), (None, None));
+    assert!(endless.to_string().contains("without an end"), "{endless}");
+    assert!(endless.assumptions.contains(&Assumption::Endless));
+    // By any day it is what it is by then.
+    assert_eq!(endless.days[9].cumulative, micro(1_025 * DOLLAR));
+    assert_eq!(finite.causes.outflow, micro(9_000 * DOLLAR));
+    assert!(
+        coins.assumptions.contains(&Assumption::NoIncome),
+        "coins are counted by what is there"
+    );
+    // A charter whose home is the key guards nothing.
+    let open = GolemCharter { beneficiary: KEY, ..charter() };
+    let guarded = taken(&[sum, no_coins, rule_of(open)]);
+    assert_eq!(guarded.causes.outflow, micro(9_000 * DOLLAR), "{guarded}");
+}
