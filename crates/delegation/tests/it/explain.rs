@@ -299,7 +299,7 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
         ),
         (
             Rule::MaxSlippage(MaxSlippage { bps: 50, listing: listing.clone() }),
-            words(&["lose 0.50 % at most", "2 feeds"]),
+            words(&["lose 0.50 % at most", "by feed"]),
         ),
         (
             Rule::MortalityTimeWindow(MortalityTimeWindow::new(0, NOON).unwrap()),
