@@ -22,7 +22,7 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 ///      it may be sold, and no more of it bought. From Conservation on nothing is bought. Below the
 ///      floor, which is the mark less the drawdown, nothing is bought either: every swap asks for cash, and for as
 ///      much as the feeds say less `lossBps`; nothing is put into vaults or pools; and what is given in all is
-///      paid for by as much. Money that somebody pays in meanwhile pays for no loss. So, while prices stand
+///      paid for by as much. Money that somebody pays in meanwhile pays for no loss, and lifts nobody who began below. So, while prices stand
 ///      still, trades take an account to the floor, and from there lose that part of what is left once,
 ///      and no more.
 ///

@@ -233,8 +233,9 @@ library Holdings {
         Sums memory sums = _sum(listing, holdings);
         // Also by what there was before: money that came since must not be there to be lost.
         uint256 mark = _max(markOf(word), _max(sums.totalBefore, sums.total));
-        uint256 least = (mark * (WHOLE - bound.drawdownBps) + WHOLE - 1) / WHOLE;
-        below = sums.total < least;
+        uint256 least = _least(mark, bound);
+        // Who began below it is below it, whatever came in meanwhile; by the mark that was there then.
+        below = sums.total < least || sums.totalBefore < _least(markOf(word), bound);
         if (below) _requirePaid(sums.out, sums.back, bound.lossBps);
         address cash = _positionOf(listing, bound.cash);
         uint256 bps = phase == Phase.Thriving ? bound.thrivingBps : bound.stableBps;
@@ -263,19 +264,26 @@ library Holdings {
         Action[] memory actions
     ) internal view {
         uint256[] memory answers = listing.noAnswers();
+        address cash = _positionOf(listing, bound.cash);
         for (uint256 i = 0; i < actions.length; i++) {
             Action memory action = actions[i];
             if (action.class == Class.Swap) {
-                bool sells =
-                    _positionOf(listing, action.tokenIn) == _positionOf(listing, bound.cash);
-                uint256 out = listing.valueIn(answers, action.tokenOut, action.amountOut);
-                uint256 back =
-                    sells ? listing.valueIn(answers, action.tokenIn, action.minimumIn) : 0;
-                _requirePaid(out, back, bound.lossBps);
+                // Cash for cash is no sale: it is lost, and nothing is closed.
+                bool sells = _positionOf(listing, action.tokenIn) == cash
+                    && _positionOf(listing, action.tokenOut) != cash;
+                _requirePaid(
+                    listing.valueIn(answers, action.tokenOut, action.amountOut),
+                    sells ? listing.valueIn(answers, action.tokenIn, action.minimumIn) : 0,
+                    bound.lossBps
+                );
             } else if (action.class == Class.Deposit || action.class == Class.AddLiquidity) {
                 revert Holdings_Liquidity();
             }
         }
+    }
+
+    function _least(uint256 mark, HoldingsBound memory bound) private pure returns (uint256) {
+        return (mark * (WHOLE - bound.drawdownBps) + WHOLE - 1) / WHOLE;
     }
 
     function _requirePaid(uint256 out, uint256 back, uint256 bps) private pure {

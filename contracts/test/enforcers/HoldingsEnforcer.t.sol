@@ -6,6 +6,7 @@ import {YieldVault} from "../../local/YieldVault.sol";
 import {HoldingsEnforcer} from "../../src/enforcers/HoldingsEnforcer.sol";
 import {Delegation, Execution} from "../../src/interfaces/IDelegationManager.sol";
 import {IToken, IVault, IWeth} from "../../src/interfaces/ITokens.sol";
+import {ISwapRouter02} from "../../src/interfaces/IUniswapV3.sol";
 import {ModeCode, SINGLE_DEFAULT} from "../../src/interfaces/ModeCode.sol";
 import {Class, Role} from "../../src/rules/Actions.sol";
 import {GolemLife} from "../../src/rules/GolemLife.sol";
@@ -500,14 +501,7 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         setUsdc(1_000e6);
         // The pool pays 2,500, four percent less than the feed says.
         setPrice(ethUsd, 2_600e8);
-        Debt debt = new Debt(address(USDC), law.account);
-        vm.prank(FAUCET);
-        USDC.mint(address(debt), 1_000e6);
-        vm.etch(agent.account, type(Puppet).runtimeCode);
-        Execution[] memory calledIn = new Execution[](1);
-        calledIn[0] = Execution(address(debt), 0, abi.encodeCall(Debt.pay, ()));
-        Puppet(payable(agent.account)).plan(calledIn);
-        Execution memory wake = Execution(agent.account, 1, "");
+        Execution memory wake = _owed(1_000e6);
         refuses(tooMuchLost(5_200e6, 0), two(wake, sellWeth(2 ether)));
         refusesAs(Holdings.Holdings_Drawdown.selector, two(wake, buy(100e6)));
         Execution[] memory round = new Execution[](3);
@@ -515,6 +509,75 @@ contract HoldingsEnforcerTest is HoldingsNestingTest {
         refuses(tooMuchLost(100e6, 0), round);
         accepts(wake);
         vm.assertEq(USDC.balanceOf(law.account), 2_000e6, "it was owed");
+    }
+
+    /// @dev Nor does it lift anybody above the floor that he began below: then all of it could be lost (ATK-28).
+    function test_who_began_below_the_floor_is_not_lifted_by_income() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        law.tokens = bytes.concat(law.tokens, token(ETHER, ethUsd, 18));
+        vm.deal(law.account, 1);
+        accepts(buy(1e6));
+        setUsdc(8_400e6);
+        Execution memory wake = _owed(3_000e6);
+        refusesAs(Holdings.Holdings_Drawdown.selector, two(wake, buy(2_900e6)));
+        // Paid before, it is there to be traded with.
+        accepts(wake);
+        accepts(buy(2_900e6));
+    }
+
+    /// @dev A round whose purchase asks for a fair price is refused for its purchase.
+    function test_below_the_floor_a_fair_round_is_a_purchase() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        law.tokens = bytes.concat(law.tokens, token(ETHER, ethUsd, 18));
+        vm.deal(law.account, 1);
+        accepts(buy(1e6));
+        setUsdc(1_000e6);
+        Execution[] memory round = new Execution[](3);
+        round[0] = _owed(100e6);
+        round[1] = Execution(ROUTER_02, 0, sellUsdc(100e6, atTheBound(100e6), law.account));
+        round[2] = sellWeth(brings(100e6), 99e6);
+        refuses(tooMuchLost(100e6, 0), round);
+    }
+
+    /// @dev Nor is cash sold for cash, through a pool of whoever asks for it.
+    function test_below_the_floor_cash_is_not_sold_for_cash() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        law.tokens = bytes.concat(law.tokens, token(ETHER, ethUsd, 18));
+        vm.deal(law.account, 1);
+        accepts(buy(1e6));
+        setUsdc(1_000e6);
+        ISwapRouter02.ExactInputParams memory circle;
+        circle.path =
+            abi.encodePacked(address(USDC), uint24(500), address(WETH), uint24(500), address(USDC));
+        (circle.recipient, circle.amountIn, circle.amountOutMinimum) = (law.account, 500e6, 495e6);
+        bytes memory data = abi.encodeCall(ISwapRouter02.exactInput, (circle));
+        Execution memory wake = _owed(100e6);
+        refuses(tooMuchLost(500e6, 0), two(wake, Execution(ROUTER_02, 0, data)));
+    }
+
+    /// @dev Where ether is cash, dollars are what is closed, for it in its wrapped form.
+    function test_below_the_floor_ether_can_be_the_cash() public {
+        (thrivingBps, stableBps) = (10_000, 10_000);
+        law.tokens = bytes.concat(law.tokens, token(ETHER, ethUsd, 18));
+        law.settlementAsset = address(WETH);
+        wrap(1 ether);
+        accepts(sellWeth(1e15));
+        setUsdc(1_000e6);
+        refuses(tooMuchLost(100e6, 0), buy(100e6));
+        accepts(Execution(ROUTER_02, 0, sellUsdc(100e6, atTheBound(100e6), law.account)));
+        refusesAs(Holdings.Holdings_Drawdown.selector, sellWeth(1e15, 2.475e6));
+    }
+
+    /// @dev Wakes the key, which calls in what somebody owes the account.
+    function _owed(uint256 amount) private returns (Execution memory) {
+        Debt debt = new Debt(address(USDC), law.account);
+        vm.prank(FAUCET);
+        USDC.mint(address(debt), amount);
+        vm.etch(agent.account, type(Puppet).runtimeCode);
+        Execution[] memory calledIn = new Execution[](1);
+        calledIn[0] = Execution(address(debt), 0, abi.encodeCall(Debt.pay, ()));
+        Puppet(payable(agent.account)).plan(calledIn);
+        return Execution(agent.account, 1, "");
     }
 
     /// @dev Whatever comes in beside it.

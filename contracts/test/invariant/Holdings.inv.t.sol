@@ -269,9 +269,11 @@ contract HoldingsLife is CharterTest {
         if (!_priced(next)) return (false, mark);
         uint256 was = _worth(_units);
         uint256 worth = _worth(next);
+        // Who began below it does not come above it by what somebody pays in.
+        bool below = was * 10_000 < mark * (10_000 - grant.drawdown);
         if (was > mark) mark = was;
         if (worth > mark) mark = worth;
-        bool below = worth * 10_000 < mark * (10_000 - grant.drawdown);
+        if (worth * 10_000 < mark * (10_000 - grant.drawdown)) below = true;
         if (below && _loses(next, grant.loss)) return (false, mark);
         if (next[1] + next[2] > _units[1] + _units[2]) {
             uint256 value = _value(1, next[1]) + _value(2, next[2]);

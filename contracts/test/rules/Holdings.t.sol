@@ -253,10 +253,11 @@ contract HoldingsRuleTest is CharterTest {
         uint256 worthBefore = _worth(c.before);
         uint256 worth = _worth(c.afterwards);
         mark = c.mark;
+        bool below = worthBefore * 10_000 < mark * (10_000 - c.drawdown);
         if (worthBefore > mark) mark = worthBefore;
         if (worth > mark) mark = worth;
 
-        bool below = worth * 10_000 < mark * (10_000 - c.drawdown);
+        if (worth * 10_000 < mark * (10_000 - c.drawdown)) below = true;
         if (below) {
             uint256 gave = 0;
             uint256 got = 0;
