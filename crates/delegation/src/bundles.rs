@@ -465,7 +465,7 @@ impl Law {
     /// ```
     /// use golem_delegation::bundles::{Bundle, Enforcers, Law};
     /// use golem_delegation::terms::Holdings;
-    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, ListedToken, Listing, MortalityTimeWindow};
     /// # use alloy_primitives::{Address, B256};
     /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
     /// # let charter = GolemCharter {
@@ -473,8 +473,14 @@ impl Law {
     /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
     /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
     /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
-    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
-    /// #     listing: Listing::default(),
+    /// #     gas_daily_cap: 1, settlement_asset: Address::repeat_byte(3), max_royalty_bps: None, mood: None,
+    /// #     listing: Listing {
+    /// #         tokens: vec![ListedToken {
+    /// #             token: Address::repeat_byte(3), role: None, feed: Address::repeat_byte(4), token_decimals: 6,
+    /// #             feed_decimals: 8, max_age: 3_600,
+    /// #         }],
+    /// #         ..Listing::default()
+    /// #     },
     /// # };
     /// # let at = Enforcers {
     /// #     golem_charter: Address::repeat_byte(0xc1), holdings: Address::repeat_byte(0xc2),
