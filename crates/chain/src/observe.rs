@@ -62,7 +62,7 @@ pub async fn observe(
                 let key = (link.delegator, charter.golem_id);
                 let known = charter_facts(&on, manager, caveat.enforcer, link, charter).await?;
                 facts.charters.insert(key, known);
-                tokens.extend(charter.listing.tokens.iter().map(|listed| listed.token));
+                tokens.extend(charter.listing.held());
                 listings.push(charter.listing.clone());
                 continue;
             }
@@ -187,6 +187,7 @@ async fn held(
 ) -> Result<TokenFacts, ChainFault> {
     let price = price(on, token, listings).await?;
     if token == COIN {
+        let purse = on.balance(key).await?;
         return Ok(TokenFacts {
             decimals: None,
             price,
@@ -194,7 +195,7 @@ async fn held(
             in_vaults: Some(U256::ZERO),
             in_positions: None,
             allowance: Some(U256::ZERO),
-            key_balance: Some(on.balance(key).await?.saturating_add(deposit(on, key).await?)),
+            key_balance: deposit(on, key).await?.map(|left| purse.saturating_add(left)),
         });
     }
     let balance = |account: Address| on.read(token, Erc20::balanceOfCall { account });
@@ -296,10 +297,12 @@ fn take_back(
 }
 
 /// What a session account left with the entry point for its operations: whoever has its key takes it back.
-async fn deposit(on: &Snapshot<'_>, key: Address) -> Result<U256, ChainFault> {
-    let left = said(on.read(ENTRY_POINT, EntryPoint::balanceOfCall { account: key }).await)?;
-    // Where there is no entry point, there is nothing in it.
-    Ok(left.unwrap_or_default())
+async fn deposit(on: &Snapshot<'_>, key: Address) -> Result<Option<U256>, ChainFault> {
+    if on.code(ENTRY_POINT).await?.is_empty() {
+        return Ok(Some(U256::ZERO));
+    }
+    // One that does not say is not one that has nothing.
+    said(on.read(ENTRY_POINT, EntryPoint::balanceOfCall { account: key }).await)
 }
 
 /// Everything that has one of the roles.

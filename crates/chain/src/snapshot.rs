@@ -33,6 +33,12 @@ impl<'a> Snapshot<'a> {
         pinned.block_id(BlockId::hash_canonical(self.block.hash)).await.map_err(rpc("a balance"))
     }
 
+    /// What stands at an address.
+    pub(crate) async fn code(&self, address: Address) -> Result<Bytes, ChainFault> {
+        let pinned = self.node.provider().get_code_at(address);
+        pinned.block_id(BlockId::hash_canonical(self.block.hash)).await.map_err(rpc("code"))
+    }
+
     /// Calls a view function.
     pub(crate) async fn read<C: SolCall>(
         &self,

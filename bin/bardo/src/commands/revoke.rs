@@ -88,6 +88,14 @@ async fn together(
         }
         Err(error) => return Err(error.into()),
     };
+    let generation = GolemRegistry::generationOfCall { owner: account };
+    let before = match &root {
+        Some(_) => 0,
+        None => {
+            node.require("GolemRegistry", golem_registry()).await?;
+            node.read(golem_registry(), generation.clone()).await?
+        }
+    };
     let sent = match &root {
         Some(grant) => shared.revoke(node, keys, grant, ceiling).await,
         None => {
@@ -112,8 +120,7 @@ async fn together(
             (format!("{hash} and all that stands on it"), revoked)
         }
         None => {
-            let generation = GolemRegistry::generationOfCall { owner: account };
-            let revoked = node.read(golem_registry(), generation).await? > 0;
+            let revoked = node.read(golem_registry(), generation).await? > before;
             (format!("every charter of {account}"), revoked)
         }
     };

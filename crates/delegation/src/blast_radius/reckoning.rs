@@ -55,7 +55,7 @@ impl<'a> Reckoning<'a> {
         tokens.insert(COIN);
         tokens.extend(law.outflow.tokens());
         for CharterLaw { charter, .. } in &law.charters {
-            tokens.extend(charter.listing.tokens.iter().map(|listed| listed.token));
+            tokens.extend(charter.listing.held());
         }
         if tokens.len() > MAX_ASSETS {
             return Err(BlastRadiusError::TooManyAssets {
@@ -103,7 +103,12 @@ impl<'a> Reckoning<'a> {
         }
         // Fewer decimals make a unit dearer.
         let decimals = coin.or_else(|| listed.into_iter().chain(facts.decimals).min());
+        // Wrapped coins are exchanged for plain ones as they are, also where the charter names no feed for them.
+        let wrapped = feeds.is_empty()
+            && self.law.charters.iter().any(|law| law.charter.is_wrapped_coin(token));
+        let decimals = decimals.or(wrapped.then_some(COIN_DECIMALS));
         let price = if token == COIN { self.coin_price } else { believed(facts.price) };
+        let price = price.or(self.coin_price.filter(|_| wrapped));
         // A price of another feed than the listed one is none.
         let price = price.filter(|price| feeds.iter().all(|decimals| *decimals == price.decimals));
         let mut holding = Holding { token, price, decimals, facts, reach: None };

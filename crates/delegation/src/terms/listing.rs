@@ -161,6 +161,26 @@ pub struct Listing {
 }
 
 impl Listing {
+    /// Everything listed that an account can hold: tokens, and targets that are tokens themselves. A target has no price, and
+    /// wrapped coins need none to be unwrapped. Shares of a vault are held as what the vault is made of.
+    ///
+    /// ```
+    /// use golem_delegation::terms::{ListedTarget, Listing, Role};
+    /// # use alloy_primitives::Address;
+    /// let [weth, router] = [1, 2].map(Address::repeat_byte);
+    /// let targets = vec![
+    ///     ListedTarget { target: weth, role: Role::Weth },
+    ///     ListedTarget { target: router, role: Role::SwapRouter02 },
+    /// ];
+    /// let listing = Listing { targets, ..Listing::default() };
+    /// assert!(listing.held().eq([weth]));
+    /// ```
+    pub fn held(&self) -> impl Iterator<Item = Address> + '_ {
+        let holdable = |role: Role| matches!(role, Role::Token | Role::Weth);
+        let targets = self.targets.iter().filter(move |known| holdable(known.role));
+        self.tokens.iter().map(|known| known.token).chain(targets.map(|known| known.target))
+    }
+
     /// Bytes before the entries.
     pub const HEADER: usize = 26;
 

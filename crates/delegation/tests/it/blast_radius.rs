@@ -1667,3 +1667,24 @@ fn a_runway_without_an_end_is_not_cut_to_what_is_there() {
     let guarded = taken(&[sum, no_coins, rule_of(open)]);
     assert_eq!(guarded.causes.outflow, micro(9_000 * DOLLAR), "{guarded}");
 }
+
+/// G13: wrapped coins that the charter lists to be called, and prices nowhere, are unwrapped into gas money all the same.
+#[test]
+fn wrapped_coins_that_are_a_target_alone_become_gas_money() {
+    let mut poor = charter();
+    poor.classes = Classes::of(&[Class::Publish, Class::Unwrap, Class::GasTopUp]);
+    poor.listing.tokens.clear();
+    poor.listing.targets.push(ListedTarget { target: WETH, role: Role::Weth });
+    let mut observed = facts();
+    observed.tokens.get_mut(&COIN).unwrap().balance = Some(U256::ZERO);
+    let known = observed.tokens.get_mut(&WETH).unwrap();
+    (known.balance, known.price, known.decimals) = (Some(U256::from(10 * ETHER)), None, None);
+
+    // A week of 0.02 ether a day at 2,500, in whole units of the window.
+    assert_eq!(radius(poor.clone(), &observed).causes.gas, micro(349_995_520));
+    // And where nobody said how much there is, it is asked for.
+    observed.tokens.remove(&WETH);
+    let asked = radius(poor, &observed);
+    assert_eq!(asked.total(), None);
+    assert!(asked.missing.iter().any(|missing| missing.token == WETH && missing.what == "balance"));
+}
