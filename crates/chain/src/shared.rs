@@ -1,7 +1,6 @@
 //! An account that several keys rule together.
 
-use crate::{ChainFault, Node, OwnerError, environment};
-use crate::{OwnerCall, account};
+use crate::{ChainFault, Node, OwnerCall, OwnerError, account, environment};
 use alloy::{
     primitives::{Address, Bytes, U256},
     rpc::types::TransactionReceipt,
@@ -70,8 +69,21 @@ impl SharedAccount {
         calls: &[Execution],
         ceiling: U256,
     ) -> Result<TransactionReceipt, OwnerError> {
+        let (sender, context) = self.agreement(node, keys, calls).await?;
+        let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
+        let call = OwnerCall { from: sender.address(), to: DELEGATION_MANAGER, data };
+        call.send(node, sender, ceiling).await
+    }
+
+    /// What the keys sign for that, and which of them may redeem it.
+    pub async fn agreement<'k>(
+        &self,
+        node: &Node,
+        keys: &'k [OwnerSigner],
+        calls: &[Execution],
+    ) -> Result<(&'k OwnerSigner, PermissionContext), OwnerError> {
         let agreeing = self.agreeing(keys)?;
-        let Some(sender) = agreeing.first() else {
+        let Some(sender) = agreeing.first().copied() else {
             let (account, needed) = (self.address, self.threshold);
             return Err(OwnerError::TooFewKeys { account, needed, given: 0 });
         };
@@ -81,17 +93,14 @@ impl SharedAccount {
             delegator: self.address,
             authority: ROOT_AUTHORITY,
             caveats: agreed(calls, until)?,
-            // Each agreement is one of its own: the same calls may be agreed to again.
+            // The same calls may be agreed to again in a later block.
             salt: U256::from(until),
             signature: Bytes::new(),
         };
         let domain = SigningDomain { chain_id: node.chain_id(), manager: DELEGATION_MANAGER };
         let signed = self.grant(&domain, keys, own)?;
-        let context = PermissionContext::new(vec![signed])
-            .map_err(|source| OwnerError::Context { source })?;
-        let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
-        let call = OwnerCall { from: sender.address(), to: DELEGATION_MANAGER, data };
-        call.send(node, sender, ceiling).await
+        let context = PermissionContext::new(vec![signed]);
+        Ok((sender, context.map_err(|source| OwnerError::Context { source })?))
     }
 
     /// Ends a grant.

@@ -3,7 +3,7 @@
 
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
-    providers::Provider,
+    providers::{Provider, ext::AnvilApi},
     sol_types::SolCall,
 };
 use anyhow::{Result, ensure};
@@ -12,7 +12,7 @@ use bardo_testkit::{Agent, MultiSigOwner, Owner, STIPEND, Stage, chartered, doll
 use golem_chain::{
     AccountKind, OWNER_FEE_CEILING, OwnerError, SharedAccount, environment, local::CharterParties,
 };
-use golem_custody::{DenialCode, Execution, SessionKey, SessionSigner};
+use golem_custody::{DenialCode, Execution, Redemption, SessionKey, SessionSigner};
 use golem_delegation::{
     Caveat, Delegation, Rule,
     grant::Grant,
@@ -265,9 +265,26 @@ async fn one_of_several_owners_can_do_what_they_agreed_to_and_nothing_else() -> 
     let sent = stage.node().provider().get_transaction_by_hash(done.transaction_hash).await?;
     let input = sent.map(|sent| alloy::consensus::Transaction::input(&sent).clone());
     let input = input.ok_or_else(|| anyhow::anyhow!("not found"))?;
-    let again = stage.send_as(done.from, DELEGATION_MANAGER, U256::ZERO, input).await?;
-    assert!(!again.status(), "once is once");
+    let by_him = |data: Bytes| stage.send_as(done.from, DELEGATION_MANAGER, U256::ZERO, data);
+    assert!(!by_him(input).await?.status(), "once is once");
     assert_eq!(stage.balance_of(usdc, HOME).await?, dollars(1));
+    // Two calls were agreed to: not others, not one of them, and not when the hour is over.
+    let other = Erc20::transferCall { to: HOME, amount: dollars(2) };
+    let other = Execution { data: other.abi_encode().into(), ..send.clone() };
+    let both = [send.clone(), send.clone()];
+    let (_, agreed) = shared.agreement(stage.node(), two, &both).await?;
+    let batch = |calls: &[Execution]| {
+        Redemption::batch(DELEGATION_MANAGER, agreed.clone(), calls).calldata()
+    };
+    for calls in [vec![other.clone(), other], vec![send]] {
+        assert!(!by_him(batch(&calls)).await?.status(), "nothing else");
+    }
+    let in_time = stage.node().provider().anvil_snapshot().await?;
+    stage.warp(stage.now().await? + 3_600).await?;
+    assert!(!by_him(batch(&both)).await?.status(), "for an hour");
+    ensure!(stage.node().provider().anvil_revert(in_time).await?, "no such state");
+    assert!(by_him(batch(&both)).await?.status(), "what they agreed to");
+    assert_eq!(stage.balance_of(usdc, HOME).await?, dollars(3));
     // An account of one key is none of several.
     let other = stage.owner(AccountKind::Hybrid).await?;
     owned(&stage, &other).await?;
