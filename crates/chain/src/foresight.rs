@@ -4,6 +4,7 @@ mod changes;
 mod state;
 
 use crate::{ChainFault, Node, explain_revert};
+use alloy::sol_types::SolEvent as _;
 use alloy::{
     eips::BlockId,
     network::TransactionBuilder,
@@ -12,10 +13,12 @@ use alloy::{
     rpc::types::{Header, TransactionRequest},
 };
 use async_trait::async_trait;
+use bardo_bindings::framework::DelegationManager;
 use golem_custody::{
     BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
     Submit, TransactionPlan,
 };
+use golem_delegation::PermissionContext;
 use revm::{
     Context, ExecuteEvm as _, MainBuilder as _, MainContext as _, MainnetEvm,
     context::{ContextTr as _, TxEnv},
@@ -277,6 +280,21 @@ fn verdict(
         Ok(ran) => ran,
         Err(why) => return Ok(Err(ChainFault::Machine { why })),
     };
+    // What answers everything with a yes is no manager: one says of each grant that it was redeemed.
+    if ran.result.is_success() {
+        let logs = ran.result.logs();
+        let redeemed = |context: &PermissionContext| {
+            let by = context.root().delegator;
+            logs.iter().filter(|log| log.address == call.to).any(|log| {
+                let event = DelegationManager::RedeemedDelegation::decode_log(log);
+                event.is_ok_and(|event| event.rootDelegator == by)
+            })
+        };
+        if !redemption.contexts().all(redeemed) {
+            let what = "a DelegationManager that redeems";
+            return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
+        }
+    }
     Ok(Ok(match ran.result {
         ExecutionResult::Success { gas, .. } => Outcome::Allowed(Preview {
             block: state.block(),
@@ -307,6 +325,12 @@ fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>,
             if before != Some(account.info.balance) {
                 candidates.insert(changes::Question::Native(*address));
             }
+        }
+        if candidates.len() > changes::MOST {
+            let (found, most) = (candidates.len(), changes::MOST);
+            return Ok(Err(format!(
+                "{found} balances and allowances may change, of which {most} are looked at"
+            )));
         }
         let mut later = CacheDB::new(state);
         later.commit(after);

@@ -616,6 +616,39 @@ async fn an_allowed_redemption_says_what_it_changes() -> Result<()> {
     Ok(())
 }
 
+/// X2: what answers everything with a yes is no manager, and what is not looked at may be what leaves: neither is decided.
+#[tokio::test]
+async fn neither_a_manager_that_is_none_nor_changes_without_end_are_allowed() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let by = Address::repeat_byte(0x51);
+    let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
+    let target = Address::repeat_byte(0x52);
+    let call = Execution { target, value: U256::ZERO, data: Bytes::new() };
+    let judged = async |manager: Address| {
+        let redemption = Redemption::single(manager, context.clone(), &call);
+        stage.foresight().judge(&redemption, by).await
+    };
+    ensure!(matches!(judged(DELEGATION_MANAGER).await?, Outcome::Allowed(_)));
+    // Wrapped ether takes any call.
+    let no_manager = judged(stage.book().weth).await;
+    ensure!(matches!(no_manager, Err(golem_chain::ChainFault::Missing { .. })), "{no_manager:?}");
+
+    // Three hundred transfers, each of somebody else: count down, log, and begin again until nothing is left.
+    let mut code = vec![0x61, 0x01, 0x2c, 0x5b, 0x80, 0x81, 0x7f];
+    code.extend_from_slice(
+        <Erc20::Transfer as alloy::sol_types::SolEvent>::SIGNATURE_HASH.as_slice(),
+    );
+    code.extend_from_slice(&[
+        0x60, 0x20, 0x5f, 0xa3, 0x60, 0x01, 0x90, 0x03, 0x80, 0x60, 0x03, 0x57, 0x00,
+    ]);
+    stage.node().provider().anvil_set_code(target, code.into()).await?;
+    stage.node().provider().anvil_mine(Some(1), None).await?;
+    let noise = judged(DELEGATION_MANAGER).await;
+    ensure!(matches!(noise, Err(golem_chain::ChainFault::Machine { .. })), "{noise:?}");
+    Ok(())
+}
+
 /// A reorg: what stood on the block before need not stand on this one.
 #[tokio::test]
 async fn a_block_of_another_line_is_not_judged_by_code_of_the_first() -> Result<()> {

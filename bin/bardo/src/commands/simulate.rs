@@ -53,6 +53,9 @@ fn allowed(preview: &Preview) -> Answer {
     }
     let json = json!({
         "allowed": true,
+        "code": null,
+        "enforcer": null,
+        "reason": null,
         "gas": gas,
         "block": block.number,
         "blockHash": block.hash,
@@ -77,6 +80,7 @@ pub(crate) fn refused(denial: &Denial) -> Result<Answer, Failure> {
     let mut json = serde_json::to_value(denial)?;
     if let Value::Object(fields) = &mut json {
         fields.insert("allowed".into(), Value::Bool(false));
+        fields.insert("changes".into(), json!([]));
     }
     let by = denial.enforcer_name.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
     Ok(Answer::no(json, format!("refused{by}: {denial}")))

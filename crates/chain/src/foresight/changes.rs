@@ -9,8 +9,8 @@ use bardo_bindings::defi::Erc20;
 use golem_custody::{Asset, Change, Held};
 use std::collections::BTreeSet;
 
-/// More changes than a person reads, and than a hostile token may make us look at.
-const MOST: usize = 64;
+/// More than a hostile token may make us look at. Beyond it nothing is decided: what is not looked at may be what leaves.
+pub(super) const MOST: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
@@ -71,7 +71,7 @@ pub(super) fn changes(
     mut ask: impl FnMut(When, Question) -> Result<Option<U256>, Unread>,
 ) -> Result<Vec<Change>, Unread> {
     let mut all = Vec::new();
-    for question in candidates.iter().take(MOST) {
+    for question in candidates {
         let before = ask(When::Before, *question)?;
         let after = ask(When::After, *question)?;
         if let (Some(before), Some(after)) = (before, after)
