@@ -19,12 +19,14 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 ///      whole, by what there was before it and what there is after it.
 ///
 ///      A position may exceed its share by a price that moved, by what came home or was given; then all of
-///      it may be sold, and no more of it bought. From Conservation on nothing is bought. Below the
-///      floor, which is the mark less the drawdown, nothing is bought either: every swap asks for cash, and for as
-///      much as the feeds say less `lossBps`; nothing is put into vaults or pools; and what is given in all is
-///      paid for by as much. Money that somebody pays in meanwhile pays for no loss, and lifts nobody who began below. So, while prices stand
-///      still, trades take an account to the floor, and from there lose that part of what is left once,
-///      and no more.
+///      it may be sold, and no more of it bought. From Conservation on nothing is bought. Below the floor,
+///      which is the mark less the drawdown, nothing is bought either: every swap asks for cash, and for as
+///      much as the feeds say less `lossBps`; nothing is put into vaults or pools; and what is given in all
+///      is paid for by as much. Money that somebody pays in meanwhile pays for no loss, and lifts nobody who
+///      began below. So, while prices stand still, trades take an account to the floor, and from there lose
+///      that part of what is left once, and no more. Shares of a vault are redeemed there and not sold,
+///      unless they are listed as a token with a feed of their own; and gas money is fetched by itself,
+///      for beside a sale it counts as given.
 ///
 ///      An execution that only takes back, sends home, wraps, approves, fetches gas money, settles or publishes
 ///      is not measured and needs no price (SPEC D18). For any other, each listed token that is held must have
@@ -42,10 +44,11 @@ import {CaveatEnforcer} from "./CaveatEnforcer.sol";
 ///
 ///      Under a share no liquidity is added: what is taken back is not bought, whatever the pool made of it. A
 ///      drawdown alone allows it above the floor, in any phase, and counts it as lost while it is out: a rule
-///      about phases ends it from Conservation on. To take it back and to trade are two executions. A batch that takes back from a vault and sells less than all of it has bought the
-///      rest: from Conservation on, and below the floor, these are two executions too, and so are to
-///      convert and to send home, for what is sent counts as given. Cash is a token, and no vault's shares: selling for what such
-///      shares are made of would count as buying it.
+///      about phases ends it from Conservation on. To take it back and to trade are two executions. A batch
+///      that takes back from a vault and sells less than all of it has bought the rest: from Conservation on,
+///      and below the floor, these are two executions too, and so are to convert and to send home, for what
+///      is sent counts as given. Cash is a token, and no vault's shares: selling for what such shares are
+///      made of would count as buying it.
 ///
 ///      Not promised: where money goes; a rule about recipients decides over that. That a listed vault's
 ///      books are honest: whoever can move them for a moment moves the total. That tokens of different

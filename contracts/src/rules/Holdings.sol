@@ -58,9 +58,9 @@ struct Holding {
 ///      to a position is of its family, for it comes home unmeasured: when more of a position is bought,
 ///      all that leads to it counts, and so does all that leads to whatever it leads to itself. What is
 ///      not listed counts as nothing, so that none of it leaves: nothing is unwrapped unless coins and their
-///      wrapped form are listed, and beside a trade nothing is wrapped unless coins are. Liquidity counts as nothing too: it has left until it is taken back, which is an execution
-///      of its own, and under a share there is none. Where a chain's coin is a token too, one of them is
-///      listed and not both.
+///      wrapped form are listed, and beside a trade nothing is wrapped unless coins are. Liquidity counts as
+///      nothing too: it has left until it is taken back, which is an execution of its own, and under a share
+///      there is none. Where a chain's coin is a token too, one of them is listed and not both.
 ///
 ///      An execution is judged by what the account held before it and holds after it, both at the
 ///      prices after it, so that no feed's move counts as its gain or loss. Each worth rounds down to a micro-dollar.
@@ -77,7 +77,7 @@ library Holdings {
     error Holdings_Loss(uint256 out, uint256 back, uint256 bps);
     /// @notice The grant's mark is of `series`, and one of `highest` was begun already.
     error Holdings_StaleSeries(uint256 series, uint256 highest);
-    /// @notice Liquidity comes back as whatever the pool made of it, and so no share could be kept.
+    /// @notice Under a share, or below the floor, nothing is put where it comes back as something else.
     error Holdings_Liquidity();
     /// @notice What comes back from a pool is not there to be lost in the same execution.
     error Holdings_Mixed();
@@ -170,7 +170,8 @@ library Holdings {
         for (uint256 i = 0; i < actions.length; i++) {
             Class class = actions[i].class;
             if (class == Class.AddLiquidity && shared) revert Holdings_Liquidity();
-            // What is unwrapped was bought or wrapped, and what is wrapped is sold: both forms are looked at, or neither.
+            // What is unwrapped was bought or wrapped, and what is wrapped is sold: both forms are looked
+            // at, or neither.
             if (class == Class.Unwrap) listing.requireToken(actions[i].target);
             if (class == Class.Unwrap || (measured && class == Class.Wrap)) {
                 listing.requireToken(address(0));
@@ -449,8 +450,8 @@ library Holdings {
         }
     }
 
-    /// @dev What goes from one member to another, as into a vault, is no growth of the family; both sides are at the
-    ///      prices of now.
+    /// @dev What goes from one member to another, as into a vault, is no growth of the family; both sides are
+    ///      at the prices of now.
     function _requireFamily(Holding[] memory holdings, address node, uint256 most) private pure {
         uint256 then;
         uint256 value;

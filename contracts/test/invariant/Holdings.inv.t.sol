@@ -31,11 +31,23 @@ contract HoldingsLife is CharterTest {
         uint16 series;
     }
 
+    /// @dev What an execution says that it does: so much of one kind for at least so much of another. Nothing
+    ///      where `amount` is zero.
+    struct Said {
+        uint256 from;
+        uint256 amount;
+        uint256 to;
+        uint256 least;
+    }
+
     /// @dev Cash, wrapped ether, ether, gold, shares of a vault of gold.
     uint256 private constant KINDS = 5;
     address private constant ACCOUNT = address(0xacc);
     uint32 private constant STALENESS = 3 days;
     uint32 private constant MAX_AGE = 30 days;
+
+    /// @dev As `asks`: for all that comes.
+    uint8 internal constant HONEST = 1;
 
     /// @notice The first broken promise, if any.
     string public broken;
@@ -91,18 +103,25 @@ contract HoldingsLife is CharterTest {
 
     // What happens
 
-    /// @dev Part of one thing for another, at a loss or at a gain; sometimes for nothing.
-    function trade(uint8 which, uint8 from, uint8 to, uint8 part, uint16 loss, bool nests)
-        external
-    {
-        _trade(which, from % 5, to % 5, uint256(part) + 1, loss, nests);
+    /// @dev Part of one thing for another, at a loss or at a gain; sometimes for nothing. What is asked for is
+    ///      what comes, or anything else.
+    function trade(
+        uint8 which,
+        uint8 from,
+        uint8 to,
+        uint8 part,
+        uint16 loss,
+        uint8 asks,
+        bool nests
+    ) external {
+        _trade(which, from % 5, to % 5, uint256(part) + 1, loss, asks, nests);
     }
 
     /// @dev Most trades are small and fair, and buy or sell for cash.
     function tradeFairly(uint8 which, uint8 what, uint8 part, uint8 loss, bool buys) external {
         uint256 other = within(what, 1, 4);
         (uint256 from, uint256 to) = buys ? (uint256(0), other) : (other, 0);
-        _trade(which, from, to, within(part, 1, 64), within(loss, 0, 120), false);
+        _trade(which, from, to, within(part, 1, 64), within(loss, 0, 120), HONEST, false);
     }
 
     /// @dev As much as the bound lets through, or a micro-dollar more.
@@ -123,7 +142,7 @@ contract HoldingsLife is CharterTest {
         if (cost > next[0]) return;
         next[0] -= cost;
         next[3] = want;
-        _execute(which, next, _swap(), true, false);
+        _execute(which, next, Said(0, cost, 3, want - _units[3]), false);
     }
 
     /// @dev What is not measured moves whatever it likes.
@@ -132,7 +151,8 @@ contract HoldingsLife is CharterTest {
         uint256 amount = next[from % 5] * within(part, 0, 64) / 64;
         next[from % 5] -= amount;
         next[to % 5] += amount / 2;
-        _execute(which, next, _approval(), false, nests);
+        Said memory nothing;
+        _execute(which, next, nothing, nests);
     }
 
     /// @dev By an owner or a stranger: in or out, without any Golem.
@@ -224,32 +244,37 @@ contract HoldingsLife is CharterTest {
         } catch {}
     }
 
-    function _trade(uint8 which, uint256 from, uint256 to, uint256 part, uint256 loss, bool nests)
-        internal
-    {
+    /// @param asks How many 128ths of what comes are asked for, by those who do not ask for all of it.
+    function _trade(
+        uint8 which,
+        uint256 from,
+        uint256 to,
+        uint256 part,
+        uint256 loss,
+        uint8 asks,
+        bool nests
+    ) internal {
         uint256[5] memory next = _units;
         uint256 amount = next[from] * part / 256;
         uint256 value = _value(from, amount) * (10_100 - within(loss, 0, 10_100)) / 10_000;
         next[from] -= amount;
-        next[to] += _unitsFor(to, value);
-        _execute(which, next, _swap(), true, nests);
+        uint256 comes = _unitsFor(to, value);
+        next[to] += comes;
+        uint256 least = asks % 2 == HONEST ? comes : comes * asks / 128;
+        // Zero of it would be whatever the router holds.
+        _execute(which, next, Said(from, amount + 1, to, least), nests);
     }
 
-    function _execute(
-        uint8 which,
-        uint256[5] memory next,
-        bytes memory execution,
-        bool measured,
-        bool nests
-    ) internal {
+    function _execute(uint8 which, uint256[5] memory next, Said memory said, bool nests) internal {
         vm.warp(_now);
         Grant memory grant = _grants[which % 3];
         Book memory book = _books[grant.golem][grant.delegator];
         bool allowed = grant.series >= book.series;
         if (grant.series > book.series) book = Book(0, grant.series);
-        if (allowed && measured) (allowed, book.mark) = _model(grant, book.mark, next);
+        bool measured = said.amount != 0;
+        if (allowed && measured) (allowed, book.mark) = _model(grant, book.mark, next, said);
 
-        try this.attempt(which, next, execution, nests) {
+        try this.attempt(which, next, measured ? _swap(said) : _approval(), nests) {
             if (!allowed) broken = "allowed what the model refuses";
             _units = next;
             _books[grant.golem][grant.delegator] = book;
@@ -261,7 +286,7 @@ contract HoldingsLife is CharterTest {
         }
     }
 
-    function _model(Grant memory grant, uint256 mark, uint256[5] memory next)
+    function _model(Grant memory grant, uint256 mark, uint256[5] memory next, Said memory said)
         private
         view
         returns (bool, uint256)
@@ -274,7 +299,9 @@ contract HoldingsLife is CharterTest {
         if (was > mark) mark = was;
         if (worth > mark) mark = worth;
         if (worth * 10_000 < mark * (10_000 - grant.drawdown)) below = true;
-        if (below && _loses(next, grant.loss)) return (false, mark);
+        if (below && (_loses(next, grant.loss) || !_closes(said, grant.loss))) {
+            return (false, mark);
+        }
         if (next[1] + next[2] > _units[1] + _units[2]) {
             uint256 value = _value(1, next[1]) + _value(2, next[2]);
             if (below || !_fits(grant, value, worth)) return (false, mark);
@@ -293,6 +320,15 @@ contract HoldingsLife is CharterTest {
         (uint8 phase,, uint40 updatedAt) = REGISTRY.vitalityOf(_golems[grant.golem]);
         if (phase >= 2 || _now - updatedAt > STALENESS) return false;
         return value * 10_000 <= worth * (phase == 0 ? grant.thriving : grant.stable);
+    }
+
+    /// @dev A sale of a position for cash, and for enough of it. What has no feed of its own is not sold at all.
+    function _closes(Said memory said, uint256 bps) private view returns (bool) {
+        if (said.from == 4 || _isOld(said.from)) return false;
+        bool sells = said.from != 0 && said.to == 0;
+        if (sells && _isOld(said.to)) return false;
+        uint256 back = sells ? _value(said.to, said.least) : 0;
+        return back * 10_000 >= _value(said.from, said.amount) * (10_000 - bps);
     }
 
     function _loses(uint256[5] memory next, uint256 bps) private view returns (bool) {
@@ -316,9 +352,13 @@ contract HoldingsLife is CharterTest {
     function _priced(uint256[5] memory next) private view returns (bool) {
         for (uint256 i = 0; i < KINDS; i++) {
             bool holds = next[i] != 0 || _units[i] != 0;
-            if (holds && _now - _answeredAt[_feedOf(i)] > MAX_AGE) return false;
+            if (holds && _isOld(i)) return false;
         }
         return true;
+    }
+
+    function _isOld(uint256 kind) private view returns (bool) {
+        return _now - _answeredAt[_feedOf(kind)] > MAX_AGE;
     }
 
     function _gold(uint256[5] memory units) private view returns (uint256) {
@@ -332,8 +372,12 @@ contract HoldingsLife is CharterTest {
     }
 
     function _value(uint256 kind, uint256 units) internal view returns (uint256) {
-        if (kind == 4) units = units * _tokens[4].assetsPerShare() / 1e18;
+        if (kind == 4) units = _assets(units);
         return units * _answers[_feedOf(kind)] / (kind == 1 || kind == 2 ? 1e20 : 1e8);
+    }
+
+    function _assets(uint256 shares) internal view returns (uint256) {
+        return shares * _tokens[4].assetsPerShare() / 1e18;
     }
 
     function _unitsFor(uint256 kind, uint256 value) internal view returns (uint256 units) {
@@ -370,11 +414,13 @@ contract HoldingsLife is CharterTest {
         );
     }
 
-    /// @dev A sale for cash that is too small to be worth anything; what it moves in truth is for the life to say.
-    function _swap() internal view returns (bytes memory) {
+    /// @dev What it says; what it moves in truth is for the life to say. Ether goes and comes wrapped.
+    function _swap(Said memory said) private view returns (bytes memory) {
         ISwapRouter02.ExactInputSingleParams memory params;
-        (params.tokenIn, params.tokenOut) = (address(_tokens[1]), address(_tokens[0]));
-        (params.fee, params.recipient, params.amountIn) = (500, ACCOUNT, 1);
+        params.tokenIn = address(_tokens[said.from == 2 ? 1 : said.from]);
+        params.tokenOut = address(_tokens[said.to == 2 ? 1 : said.to]);
+        (params.fee, params.recipient) = (500, ACCOUNT);
+        (params.amountIn, params.amountOutMinimum) = (said.amount, said.least);
         return single(ROUTER_02, abi.encodeCall(ISwapRouter02.exactInputSingle, (params)));
     }
 
@@ -393,6 +439,7 @@ contract HoldingsFall is HoldingsLife {
         uint16 loss;
         bool greedy;
         uint8 wraps;
+        bool asksForLess;
     }
 
     /// @dev What is given is given once, since nothing but cash may grow: so all that is ever lost is a share of what was
@@ -410,7 +457,7 @@ contract HoldingsFall is HoldingsLife {
         _units = units;
         _hold(units);
         // The mark, by the smallest sale there is.
-        _trade(0, 3, 0, 1, 100, false);
+        _trade(0, 3, 0, 1, 100, HONEST, false);
         _answer(1, _answers[1] / 2);
         _answer(2, _answers[2] / 2);
         uint256 worth = _worth(_units);
@@ -426,9 +473,11 @@ contract HoldingsFall is HoldingsLife {
         lost = left < worth ? worth - left : 0;
     }
 
-    /// @dev Part of one thing for another, and beside it ether changes its form. The greedy want back what is left of
-    ///      both, as if a form were given too.
+    /// @dev Part of one thing for another, and beside it ether changes its form. The greedy want back what is
+    ///      left of both, as if a form were given too.
     function _move(Move calldata move) private {
+        // Shares are taken back, and then what they were made of is sold.
+        if (move.from % 5 == 4 && move.to % 2 == 0) return _redeem(uint256(move.part) + 1);
         // Only cash may grow, and so it mostly does.
         (uint256 from, uint256 to) = (move.from % 5, move.to % 4 == 0 ? move.to / 4 % 5 : 0);
         uint256[5] memory next = _units;
@@ -441,8 +490,20 @@ contract HoldingsFall is HoldingsLife {
         uint256 lost = given * within(move.loss, 0, 10_000) / 10_000;
         if (move.greedy) lost = (given + _value(1, form)) * _grants[0].loss / 10_000;
         next[from] -= amount;
-        next[to] += _unitsFor(to, lost < given ? given - lost : 0);
-        _execute(0, next, _swap(), true, false);
+        uint256 comes = _unitsFor(to, lost < given ? given - lost : 0);
+        next[to] += comes;
+        // What is asked for is judged by itself: here most ask for all that was given, whatever comes.
+        uint256 least = move.asksForLess ? comes : _unitsFor(to, given) + 1;
+        _execute(0, next, Said(from, amount + 1, to, least), false);
+    }
+
+    function _redeem(uint256 part) private {
+        uint256[5] memory next = _units;
+        uint256 shares = next[4] * part / 256;
+        next[4] -= shares;
+        next[3] += _assets(shares);
+        Said memory nothing;
+        _execute(0, next, nothing, false);
     }
 }
 
@@ -461,9 +522,9 @@ contract HoldingsFallTest is TestBase {
         HoldingsFall life = new HoldingsFall();
         HoldingsFall.Move[] memory moves = new HoldingsFall.Move[](6);
         for (uint8 i = 1; i < 5; i++) {
-            moves[i - 1] = HoldingsFall.Move(i, 0, 255, 0, true, 0);
+            moves[4 - i] = HoldingsFall.Move(i, 0, 255, 0, true, 0, false);
         }
-        (moves[4], moves[5]) = (moves[0], HoldingsFall.Move(0, 0, 255, 0, true, 0));
+        (moves[4], moves[5]) = (moves[1], HoldingsFall.Move(0, 0, 255, 0, true, 0, false));
         uint256[5] memory shares;
         (uint256 lost, uint256 most) = life.fall(shares, 100, moves);
         vm.assertTrue(lost <= most + 30 && lost + 30 >= most, "all of the share, to a rounding");
@@ -524,7 +585,9 @@ contract HoldingsInvariantTest is TestBase {
         _life.moveByHand(0, 40, true);
         _life.tradeFairly(0, 1, 1, 0, true);
         vm.assertEq(_life.refused(), 2, "below the mark");
-        _life.trade(0, 3, 0, 255, 0, true);
+        _life.trade(0, 3, 0, 255, 0, 2, true);
+        vm.assertEq(_life.refused(), 3, "asked for next to nothing");
+        _life.trade(0, 3, 0, 255, 0, 1, true);
         vm.assertEq(_life.accepted(), 3, "closed");
         vm.assertEq(_life.broken(), "", "as the model says");
     }

@@ -156,7 +156,7 @@ fn holdings(error: &Holdings) -> Words {
         Holdings::Holdings_Loss(e) => Some((
             Code::Drawdown,
             format!(
-                "below its mark the account gave {} for {}: more than {} basis points are lost",
+                "below its floor the account gave {} for {}: more than {} basis points are lost",
                 rules::dollars(e.out),
                 rules::dollars(e.back),
                 e.bps
@@ -176,7 +176,9 @@ fn holdings(error: &Holdings) -> Words {
         )),
         Holdings::Holdings_Liquidity(_) => Some((
             Code::Share,
-            "where a position may be a share of everything only, no liquidity is added".into(),
+            "where a position may be a share of everything only, no liquidity is added; and below its \
+             floor an account puts nothing into vaults or pools"
+                .into(),
         )),
         Holdings::HoldingsEnforcer_Nested(_) | Holdings::HoldingsEnforcer_NotBegun(_) => {
             Some((Code::Mode, "the Golem is in the middle of another execution".into()))
