@@ -1,5 +1,6 @@
 use bardo_bindings::{
     cadence_enforcer, daily_spend_limit_enforcer, dream_mode_enforcer, emotional_state_enforcer,
+    framework::{DELEGATION_MANAGER, ENTRY_POINT},
     golem_charter_enforcer, golem_phase_enforcer, holdings_enforcer, knowledge_royalty_enforcer,
     max_slippage_enforcer, mortality_time_window_enforcer, replicant_budget_enforcer,
     threshold_enforcer, vault_nav_enforcer,
@@ -45,5 +46,8 @@ pub fn environment() -> Environment {
         (Kind::Threshold, threshold_enforcer()),
         (Kind::VaultNav, vault_nav_enforcer()),
     ];
-    ours.into_iter().fold(Environment::stock(), |all, (kind, enforcer)| all.with(kind, enforcer))
+    let enforcers = ours
+        .into_iter()
+        .fold(Environment::stock(), |all, (kind, enforcer)| all.with(kind, enforcer));
+    enforcers.beside(DELEGATION_MANAGER).beside(ENTRY_POINT)
 }

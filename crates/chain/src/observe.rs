@@ -79,7 +79,10 @@ pub async fn observe(
         }
     }
     for vault in named(&listings, &[Role::Vault]) {
-        tokens.extend(said(on.read(vault, Erc4626::assetCall {}).await)?);
+        if let Some(asset) = said(on.read(vault, Erc4626::assetCall {}).await)? {
+            tokens.insert(asset);
+            facts.vaults.insert(vault, asset);
+        }
     }
     let (account, key) = (chain.root().delegator, chain.leaf().delegate);
     let mut pooled = Some(BTreeMap::new());

@@ -85,8 +85,9 @@ pub fn attenuates(parent: &[Rule], child: &[Rule]) -> Result<(), Vec<Looser>> {
 /// Most executions in one period of a spend cap for which a lower cap is known to be within a higher one.
 ///
 /// The chain counts in units that grow with the cap and rounds every spend up to one, so that under a higher cap
-/// many tiny spends can add up to more than under a lower one. One execution every twenty seconds, day and
-/// night, is what this number allows for.
+/// many tiny spends can add up to more than under a lower one. In a day this allows for one execution every
+/// twenty-one seconds, in a week for one every two and a half minutes. Who does more is held by the parent's own
+/// count, which the chain keeps too.
 pub const EXECUTIONS_IN_A_PERIOD: u64 = 4_096;
 
 /// How many caveats of one kind are compared; a child or a parent with more of one kind is not comparable. It
@@ -298,6 +299,12 @@ impl Loose {
 }
 
 type Verdict = Result<(), Loose>;
+
+/// Whose bounds these are, where there are several.
+fn of(whose: Address, Loose(bounds): Loose) -> Loose {
+    let named = |bound: Bound| Bound { child: format!("{} of {whose}", bound.child), ..bound };
+    Loose(bounds.into_iter().map(named).collect())
+}
 
 /// Whoever refuses names everything that is looser, and not the first alone.
 fn all<const N: usize>(verdicts: [Verdict; N]) -> Verdict {

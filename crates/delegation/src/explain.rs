@@ -240,7 +240,7 @@ fn gaps(
             let home = charter.beneficiary;
             let key = home == charter.agent_key || home == delegation.delegate;
             let sends = charter.classes.contains(Class::Transfer);
-            let lost = charter.keeps(home) || environment.kind(home).is_some();
+            let lost = charter.keeps(home) || environment.contains(home);
             (sends && (key || lost)).then_some(Gap::NoHome { beneficiary: home })
         }
         _ => None,
@@ -411,9 +411,10 @@ impl Rule {
                 between("block", rule.after, rule.before, |n| format!("block {n}"))
             }
             Self::Deployed(rule) => format!(
-                "A contract must stand at {}, and is put there from {} bytes of code where it does not.",
+                "A contract must stand at {}, and is put there by the salt {} from the code {} where it does not.",
                 rule.contract_address,
-                rule.bytecode.len()
+                rule.salt,
+                hex(&rule.bytecode)
             ),
             Self::Erc1155BalanceChange(rule) => changed(
                 rule.change_type,
@@ -528,28 +529,31 @@ impl Rule {
                 rule.golem_id
             ),
             Self::DailySpendLimit(rule) => format!(
-                "It spends {} at most in any {}, with all grants of Golem {} together, priced by {}; it is \
-                 number {} of its grants, and the highest that was used counts.",
+                "It spends {} at most in any {}, with all grants of Golem {} together, {}; it is number {} of \
+                 its grants, and the highest that was used counts.",
                 dollars(rule.cap),
                 period(rule.bucket_minutes),
                 rule.golem_id,
-                feeds(&rule.listing),
+                priced(&rule.listing),
                 rule.epoch
             ),
-            Self::DreamMode(rule) => {
-                format!("Nothing is done while Golem {} dreams and is not dying.", rule.golem_id)
-            }
+            Self::DreamMode(rule) => format!(
+                "Nothing is done while Golem {} dreams and is not dying, by the registry {}.",
+                rule.golem_id, rule.registry
+            ),
             Self::EmotionalState(rule) => format!(
-                "It calls {} only while Golem {} feels {} and has said so in the last {}.",
+                "It calls {} only while Golem {} feels {} and has said so in the last {}, by the registry {}.",
                 selectors(&rule.selectors),
                 rule.golem_id,
                 mood(rule.bounds),
-                duration(U256::from(rule.staleness))
+                duration(U256::from(rule.staleness)),
+                rule.registry
             ),
             Self::GolemPhase(rule) => format!(
-                "It does what the phase of life of Golem {} still allows, at {}; unheard of for {}, only what closes \
-                 positions and fetches gas money.",
+                "It does what the phase of life of Golem {} still allows by the registry {}, at {}; unheard of for \
+                 {}, only what closes positions and fetches gas money.",
                 rule.golem_id,
+                rule.registry,
                 targets(&rule.listing),
                 duration(U256::from(rule.staleness))
             ),
@@ -560,9 +564,10 @@ impl Rule {
                 percent(rule.max_royalty_bps)
             ),
             Self::MaxSlippage(rule) => format!(
-                "Swaps and liquidity lose {} at most against the prices of {}.",
+                "Swaps and liquidity lose {} at most against the prices of {}, at {}.",
                 percent(rule.bps),
-                feeds(&rule.listing)
+                feeds(&rule.listing),
+                targets(&rule.listing)
             ),
             Self::MortalityTimeWindow(rule) => format!(
                 "It works from {} until {}, both included.",
@@ -570,19 +575,23 @@ impl Rule {
                 date(U256::from(rule.end()))
             ),
             Self::ReplicantBudget(rule) => format!(
-                "The child {} spends {} at most in its whole life, which ends after {}.",
+                "The child {} spends {} at most in its whole life, which ends after {}, {}.",
                 rule.replicant_id,
                 dollars(rule.budget),
-                date(U256::from(rule.not_after))
+                date(U256::from(rule.not_after)),
+                priced(&rule.listing)
             ),
             Self::Threshold(rule) => format!(
                 "{} of {} must agree to each very call.",
                 rule.needed(),
                 addresses(rule.signers())
             ),
-            Self::VaultNav(rule) => {
-                format!("One execution spends {}.", share(rule.vault, rule.bps, rule.cap))
-            }
+            Self::VaultNav(rule) => format!(
+                "One execution of Golem {} spends {}, {}.",
+                rule.golem_id,
+                share(rule.vault, rule.bps, rule.cap),
+                priced(&rule.listing)
+            ),
             Self::Opaque(rule) => {
                 format!(
                     "An unknown enforcer {}: nothing is known of what it allows.",
@@ -636,6 +645,10 @@ fn charter(rule: &GolemCharter) -> Vec<String> {
             "Dying, which its key may say at any time, it turns everything into {}, once and without a cap.",
             token(rule.settlement_asset)
         ),
+        format!(
+            "The registry {} says how it fares, and there {} ends this grant, or all, at any time.",
+            rule.registry, rule.owner
+        ),
     ];
     if let Some(bps) = rule.max_royalty_bps {
         words.push(format!(
@@ -659,16 +672,20 @@ fn charter(rule: &GolemCharter) -> Vec<String> {
 
 fn holdings(rule: &Holdings) -> String {
     format!(
-        "No position of {} but {}, which is cash, grows beyond {} of everything while Golem {} thrives, or {} while it is \
-         stable; {} below its best it only closes, and then loses {} at most of what it gives. Its best is number {}: only a grant with \
-         a higher number forgets it.",
+        "No position of {} but {}, which is cash, grows beyond {} of everything while Golem {} thrives, or {} while it \
+         is stable, by the registry {}, and unheard of for {} it buys nothing; {} below its best it only closes, and \
+         then loses {} at most of what it gives, {}. Its best is number {}: only a grant with a higher number forgets \
+         it.",
         rule.account,
         token(rule.cash),
         percent(rule.thriving_bps),
         rule.golem_id,
         percent(rule.stable_bps),
+        rule.registry,
+        duration(U256::from(rule.staleness)),
         percent(rule.drawdown_bps),
         percent(rule.loss_bps),
+        priced(&rule.listing),
         rule.series
     )
 }
@@ -676,7 +693,9 @@ fn holdings(rule: &Holdings) -> String {
 fn either(groups: &[Vec<Caveat>]) -> String {
     let group = |caveats: &Vec<Caveat>| match caveats.as_slice() {
         [] => "nothing at all, which allows everything".to_owned(),
-        some => joined(some.iter().map(|one| one.enforcer.to_string())),
+        some => joined(
+            some.iter().map(|one| format!("{} by the terms {}", one.enforcer, hex(&one.terms))),
+        ),
     };
     format!(
         "One of {} groups of caveats holds, whichever is named by who uses it, judged by: {}.",
@@ -751,7 +770,8 @@ const fn role(role: Role) -> &'static str {
     match role {
         Role::Token => "token",
         Role::Weth => "wrapped ether",
-        Role::SwapRouter | Role::SwapRouter02 => "router",
+        Role::SwapRouter => "first router",
+        Role::SwapRouter02 => "router",
         Role::PositionManager => "position manager",
         Role::Vault => "vault",
         Role::Lifecycle => "lifecycle",
@@ -767,6 +787,11 @@ fn targets(listing: &Listing) -> String {
     let all: Vec<String> =
         tokens.chain(others).map(|(target, is)| format!("{} {target}", role(is))).collect();
     if all.is_empty() { "no contract".to_owned() } else { joined(all.into_iter()) }
+}
+
+/// What a sum in dollars rests on.
+fn priced(listing: &Listing) -> String {
+    format!("priced by {}, at {}", feeds(listing), targets(listing))
 }
 
 /// What prices what: every sum in dollars is as good as these.

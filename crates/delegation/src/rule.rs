@@ -22,7 +22,11 @@ use serde::{
     de::{DeserializeSeed, Error as _},
     ser::SerializeStruct,
 };
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+};
 
 /// Terms that cannot fail to be written, and those that can, as one.
 trait IntoTerms {
@@ -314,6 +318,7 @@ impl FromStr for Kind {
 pub struct Environment {
     kinds: BTreeMap<Address, Kind>,
     enforcers: BTreeMap<Kind, Address>,
+    beside: BTreeSet<Address>,
 }
 
 impl Environment {
@@ -339,6 +344,28 @@ impl Environment {
         }
         self.kinds.insert(enforcer, kind);
         self
+    }
+
+    /// The same, with a contract of the framework that is no enforcer.
+    ///
+    /// ```
+    /// use golem_delegation::{Environment, enforcers};
+    /// # use alloy_primitives::Address;
+    /// let manager = Address::repeat_byte(1);
+    /// let environment = Environment::stock().beside(manager);
+    /// assert!(environment.contains(manager) && environment.contains(enforcers::ID));
+    /// assert!(!environment.contains(Address::repeat_byte(2)));
+    /// ```
+    #[must_use]
+    pub fn beside(mut self, contract: Address) -> Self {
+        self.beside.insert(contract);
+        self
+    }
+
+    /// Whether a contract of the framework stands at an address: it sends nothing back.
+    #[must_use]
+    pub fn contains(&self, address: Address) -> bool {
+        self.kinds.contains_key(&address) || self.beside.contains(&address)
     }
 
     /// What stands at an address.

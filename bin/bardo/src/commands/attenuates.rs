@@ -5,7 +5,8 @@ use crate::{
 };
 use anyhow::anyhow;
 use golem_delegation::{
-    Caveat, ContextError, Delegation, Environment, PermissionContext, Rule, attenuates as judge,
+    Caveat, ContextError, Delegation, EXECUTIONS_IN_A_PERIOD, Environment, PermissionContext, Rule,
+    attenuates as judge,
 };
 use serde_json::{Value, json};
 use std::{
@@ -72,8 +73,15 @@ pub(crate) fn within(above: &[Delegation], child: &Delegation) -> Answer {
     }
     let hash = child.hash();
     Answer::yes(
-        json!({ "attenuates": true, "child": hash, "looser": looser }),
-        format!("{hash} allows nothing that its parents refuse"),
+        json!({
+            "attenuates": true,
+            "child": hash,
+            "looser": looser,
+            "executionsInAPeriod": EXECUTIONS_IN_A_PERIOD,
+        }),
+        format!(
+            "{hash} allows nothing that its parents refuse, in up to {EXECUTIONS_IN_A_PERIOD} executions of a spend period"
+        ),
     )
 }
 

@@ -104,6 +104,7 @@ fn facts() -> Value {
             "minEpoch": "1", "generation": "0",
         }],
         "counters": [],
+        "vaults": [{ "vault": VAULT, "asset": USDC }],
         "tokens": [
             token(Address::ZERO, "18", "250000000000", "10000000000000000000", "0", "10000000000000000"),
             token(USDC, "6", "100000000", "10000000000", "1000000000", "0"),

@@ -1,7 +1,10 @@
 //! What is asked of a node, and what is made of its answers.
 
-use alloy::primitives::{Address, B256, Bytes, U256, b256};
-use bardo_bindings::framework::DELEGATION_MANAGER;
+use alloy::{
+    primitives::{Address, B256, Bytes, U256, b256},
+    sol_types::SolEvent,
+};
+use bardo_bindings::framework::{self, DELEGATION_MANAGER, DelegationManager};
 use golem_chain::{Foresight, Node};
 use golem_custody::{DenialCode, DryRun, Execution, Outcome, Redemption, SignedTransaction};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
@@ -119,14 +122,41 @@ fn redemption() -> Redemption {
     Redemption::single(DELEGATION_MANAGER, context, &call)
 }
 
+/// Code that logs what a manager logs of [`redemption`], and does nothing else.
+fn says_redeemed() -> Bytes {
+    let event = DelegationManager::RedeemedDelegation {
+        rootDelegator: Address::repeat_byte(2),
+        redeemer: Address::repeat_byte(1),
+        delegation: framework::Delegation {
+            delegate: Address::repeat_byte(1),
+            delegator: Address::repeat_byte(2),
+            authority: ROOT_AUTHORITY,
+            caveats: vec![],
+            salt: U256::ZERO,
+            signature: Bytes::new(),
+        },
+    };
+    let log = event.encode_log_data();
+    let length = u16::try_from(log.data.len()).unwrap().to_be_bytes();
+    // CODECOPY(0, 0, length) from behind the code; the topics, the last first; LOG3; STOP.
+    let mut code = vec![0x61, length[0], length[1], 0x60, 0, 0x60, 0, 0x39];
+    for topic in log.topics().iter().rev() {
+        code.push(0x7f);
+        code.extend(topic);
+    }
+    code.extend([0x61, length[0], length[1], 0x60, 0, 0xa3, 0x00]);
+    code[4] = u8::try_from(code.len()).unwrap();
+    code.extend(&log.data);
+    code.into()
+}
+
 /// INV-11: everything a dry run reads is of one block, named by its hash.
 #[tokio::test]
 async fn a_dry_run_reads_one_block_by_its_hash() {
     let node = FakeNode::start(|method| match method {
         "eth_chainId" => json!({ "result": "0x2105" }),
         "eth_getBlockByNumber" => json!({ "result": block() }),
-        // STOP.
-        "eth_getCode" => json!({ "result": "0x00" }),
+        "eth_getCode" => json!({ "result": says_redeemed() }),
         "eth_getBalance" | "eth_getTransactionCount" => json!({ "result": "0x0" }),
         "eth_createAccessList" => json!({ "result": { "accessList": [], "gasUsed": "0x0" } }),
         other => panic!("{other} was not expected"),

@@ -1,7 +1,8 @@
 //! Bardo's enforcers.
 
 use super::{
-    EXECUTIONS_IN_A_PERIOD, Loose, Verdict, Within, all, at_least, at_most, every, missing, same,
+    Bound, EXECUTIONS_IN_A_PERIOD, Loose, Verdict, Within, all, at_least, at_most, every, missing,
+    of, same, same_bytes,
 };
 use crate::{
     SpendTerms,
@@ -132,9 +133,6 @@ impl Within for ReplicantBudget {
 impl Within for Holdings {
     /// A share of everything depends on all that is counted, so the listing is the parent's own.
     fn within(&self, parent: &Self) -> Verdict {
-        let shown = |rule: &Listing| {
-            format!("{} tokens, {} targets", rule.tokens.len(), rule.targets.len())
-        };
         all([
             same("golemId", self.golem_id, parent.golem_id),
             same("account", self.account, parent.account),
@@ -146,30 +144,61 @@ impl Within for Holdings {
             at_most("stableBps", self.stable_bps, parent.stable_bps),
             at_most("drawdownBps", self.drawdown_bps, parent.drawdown_bps),
             at_most("lossBps", self.loss_bps, parent.loss_bps),
-            if self.listing == parent.listing {
-                Ok(())
-            } else {
-                Err(Loose::new("listing", shown(&parent.listing), shown(&self.listing)))
-            },
+            same_listing(&self.listing, &parent.listing),
         ])
     }
 }
 
+/// The very listing; where it is another one, by every entry that is.
+fn same_listing(child: &Listing, parent: &Listing) -> Verdict {
+    if child == parent {
+        return Ok(());
+    }
+    // What the child lacks of the parent's is found by asking the other way round.
+    let back = parent.within(child).err().map_or_else(Vec::new, |Loose(bounds)| bounds);
+    let back = back.into_iter().map(|Bound { name, parent, child }| Bound {
+        name,
+        parent: child,
+        child: parent,
+    });
+    let mut found = child.within(parent).err().map_or_else(Vec::new, |Loose(bounds)| bounds);
+    // An entry that differs is found both ways, and with the same words.
+    for bound in back {
+        let known = |other: &Bound| {
+            other.name == bound.name && other.parent == bound.parent && other.child == bound.child
+        };
+        if !found.iter().any(known) {
+            found.push(bound);
+        }
+    }
+    if found.is_empty() {
+        // Entries in another order, or twice.
+        let bytes = |rule: &Listing| rule.encode().unwrap_or_default();
+        return same_bytes("listing", &bytes(child), &bytes(parent));
+    }
+    Err(Loose(found))
+}
+
 impl Within for EmotionalState {
     fn within(&self, parent: &Self) -> Verdict {
-        // What the parent binds, the child binds too.
-        let missing = missing(&parent.selectors, &self.selectors);
         all([
             same("golemId", self.golem_id, parent.golem_id),
             same("registry", self.registry, parent.registry),
             at_most("staleness", self.staleness, parent.staleness),
             self.bounds.within(&parent.bounds),
-            match missing.as_slice() {
-                [] => Ok(()),
-                some => Err(Loose::new("selectors without", "list", super::listed(some))),
-            },
+            binds("selectors", &self.selectors, &parent.selectors),
         ])
     }
+}
+
+/// What the parent binds, the child binds too.
+fn binds<T: Copy + Ord + fmt::Display>(name: &'static str, child: &[T], parent: &[T]) -> Verdict {
+    let missing = missing(parent, child);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let without = format!("{} without {}", super::listed(child), super::listed(&missing));
+    Err(Loose::new(name, super::listed(parent), without))
 }
 
 impl Within for MoodBounds {
@@ -244,12 +273,21 @@ impl Within for GolemCharter {
 fn mood_within(child: Option<&CharterMood>, parent: Option<&CharterMood>) -> Verdict {
     match (child, parent) {
         (_, None) => Ok(()),
-        (None, Some(_)) => Err(Loose::new("mood", "bounds", "without bounds")),
-        (Some(ours), Some(theirs)) => all([
-            ours.bounds.within(&theirs.bounds),
-            // What the parent binds, the child binds too.
-            subset("mood without classes", theirs.classes, ours.classes),
-        ]),
+        (None, Some(theirs)) => {
+            let MoodBounds { min_pleasure, max_arousal, min_dominance } = theirs.bounds;
+            let classes = Shown(theirs.classes);
+            let bounds = format!(
+                "minPleasure {min_pleasure}, maxArousal {max_arousal}, minDominance {min_dominance} for {classes}"
+            );
+            Err(Loose::new("mood", bounds, "none"))
+        }
+        (Some(ours), Some(theirs)) => {
+            let names = |classes: Classes| Shown(classes).names();
+            all([
+                ours.bounds.within(&theirs.bounds),
+                binds("moodClasses", &names(ours.classes), &names(theirs.classes)),
+            ])
+        }
     }
 }
 
@@ -264,14 +302,16 @@ fn subset(name: &'static str, child: Classes, parent: Classes) -> Verdict {
 /// Classes by their names.
 struct Shown(Classes);
 
+impl Shown {
+    fn names(&self) -> Vec<&'static str> {
+        let all = Class::ALL.into_iter().filter(|class| self.0.contains(*class));
+        all.map(Class::name).collect()
+    }
+}
+
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = Class::ALL
-            .into_iter()
-            .filter(|class| self.0.contains(*class))
-            .map(|class| format!("{class:?}"))
-            .collect();
-        f.write_str(&names.join(", "))
+        f.write_str(&self.names().join(", "))
     }
 }
 
@@ -292,7 +332,7 @@ impl Within for Listing {
         for token in self.tokens.iter().map(|entry| entry.token) {
             found.push(role_within(token, &ours, &theirs));
             found.extend(ours.token(token).map(|entry| match theirs.token(token) {
-                Some(theirs) => entry.within(theirs),
+                Some(theirs) => entry.within(theirs).map_err(|loose| of(token, loose)),
                 None => Err(Loose::new("token", "listing without it", token)),
             }));
         }

@@ -1,6 +1,6 @@
 //! Amounts that come back: per period, and as a stream.
 
-use super::{Loose, Verdict, Within, all, at_least, at_most, same};
+use super::{Loose, Verdict, Within, all, at_least, at_most, every, of, same};
 use crate::terms::{
     Erc20PeriodTransfer, Erc20Streaming, MultiTokenPeriod, NativeTokenPeriodTransfer,
     NativeTokenStreaming, TokenPeriod,
@@ -36,7 +36,7 @@ impl Period {
         let begins = at_least("startDate", self.start, parent.start);
         let each = at_most("periodAmount", self.amount, parent.amount);
         if begins.is_err() || each.is_err() {
-            return all([begins, each]);
+            return all([begins, each, self.comes_back_no_sooner(parent)]);
         }
         let Some(worst) = self.most_in_one(parent).checked_mul(self.amount) else {
             return Err(Loose::new("periodDuration", parent.duration, self.duration));
@@ -49,6 +49,16 @@ impl Period {
             return Err(Loose::new("periodDuration", shown(parent.amount, parent), child));
         }
         Ok(())
+    }
+
+    /// Whether so many periods as meet in any case leave the parent's amount whole, even of the smaller amount of both.
+    fn comes_back_no_sooner(&self, parent: &Self) -> Verdict {
+        let least = parent.duration.div_ceil(self.duration);
+        let amount = self.amount.min(parent.amount);
+        if least.checked_mul(amount).is_some_and(|sum| sum <= parent.amount) {
+            return Ok(());
+        }
+        at_least("periodDuration", self.duration, parent.duration)
     }
 
     /// How many of these periods one of the parent's touches at most. A period that is touched for a second can be
@@ -125,9 +135,10 @@ impl Within for MultiTokenPeriod {
             return Err(Loose::new("list", shown(parent), shown(self)));
         }
         let mut free: Vec<&TokenPeriod> = parent.0.iter().collect();
+        let mut found = Vec::new();
         for entry in self.0.iter().filter(|entry| !Period::from(*entry).is_dead()) {
             let mut first = None;
-            let found = free.iter().position(|theirs| {
+            let theirs = free.iter().position(|theirs| {
                 theirs.token == entry.token
                     && match Period::from(entry).within(&(*theirs).into()) {
                         Ok(()) => true,
@@ -137,14 +148,17 @@ impl Within for MultiTokenPeriod {
                         }
                     }
             });
-            match found {
+            match theirs {
                 Some(at) => {
                     free.swap_remove(at);
                 }
-                None => return Err(first.unwrap_or_else(|| not_listed(entry.token, &parent.0))),
+                None => found.push(Err(first.map_or_else(
+                    || not_listed(entry.token, &parent.0),
+                    |loose| of(entry.token, loose),
+                ))),
             }
         }
-        Ok(())
+        every(found)
     }
 }
 

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The whole, in basis points.
 pub(super) const WHOLE: u16 = 10_000;
+/// Seconds from which on nothing ends: tens of thousands of years from now.
+const NEVER: u64 = 1 << 40;
 /// No grant's epoch.
 const NO_EPOCH: u16 = u16::MAX;
 
@@ -182,6 +184,10 @@ impl Law {
     }
 
     fn ends(&mut self, at: u64) {
+        // An end that no clock of ours reaches is none.
+        if at >= NEVER {
+            return;
+        }
         self.until = Some(self.until.map_or(at, |until| until.min(at)));
     }
 
@@ -314,6 +320,7 @@ impl Law {
         if settlement.is_none() {
             self.assumptions.insert(Assumption::SettlementUnknown);
         }
+        self.assumptions.insert(Assumption::RegistryBehaves { registry: charter.registry });
         let home = charter.account == chain.root().delegator;
         if !home {
             self.assumptions.insert(Assumption::OtherAccount { account: charter.account });
@@ -321,7 +328,7 @@ impl Law {
         let beneficiary = charter.beneficiary;
         let his = [charter.agent_key, key].contains(&beneficiary)
             || chain.links().iter().any(|link| link.delegate == beneficiary);
-        let listed = charter.keeps(beneficiary) || environment.kind(beneficiary).is_some();
+        let listed = charter.keeps(beneficiary) || environment.contains(beneficiary);
         let open = (his || listed) && charter.allows(Class::Transfer);
         self.assumptions.insert(match (open, his) {
             (true, true) => Assumption::BeneficiaryIsTheKey,
@@ -419,12 +426,17 @@ impl GolemCharter {
             || self.listing.tokens.iter().any(|known| known.token == address)
     }
 
-    /// How many vaults withdrawals can lead through: one may hold another's shares, and to take them back needs no price.
-    pub(super) fn vault_levels(&self) -> usize {
+    /// Every vault that is listed.
+    pub(super) fn vaults(&self) -> BTreeSet<Address> {
         let targets = self.listing.targets.iter().map(|known| (known.target, Some(known.role)));
         let tokens = self.listing.tokens.iter().map(|known| (known.token, known.role));
         let vaults = targets.chain(tokens).filter(|(_, role)| *role == Some(Role::Vault));
-        vaults.map(|(address, _)| address).collect::<BTreeSet<_>>().len().max(1)
+        vaults.map(|(address, _)| address).collect()
+    }
+
+    /// How many vaults withdrawals can lead through: one may hold another's shares, and to take them back needs no price.
+    pub(super) fn vault_levels(&self) -> usize {
+        self.vaults().len().max(1)
     }
 
     /// Whether shares of a vault are listed as a token.

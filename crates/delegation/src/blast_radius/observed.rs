@@ -19,6 +19,10 @@ use std::{collections::BTreeMap, fmt};
 ///     "spendWindow": "0", "gasWindow": "0", "settlement": "0", "minEpoch": "0", "generation": "0"
 ///   }],
 ///   "counters": [],
+///   "vaults": [{
+///     "vault": "0x4444444444444444444444444444444444444444",
+///     "asset": "0x3333333333333333333333333333333333333333"
+///   }],
 ///   "tokens": [{
 ///     "token": "0x3333333333333333333333333333333333333333",
 ///     "decimals": "6", "price": { "answer": "100000000", "decimals": "8" },
@@ -37,6 +41,8 @@ pub struct Observed {
     /// What enforcers have counted, by the link's hash and the enforcer: calls, base units that were sent, for an
     /// allowance by period those of the present one, for a life's budget micro-dollars.
     pub counters: BTreeMap<(B256, Address), U256>,
+    /// What each vault that a charter lists is made of, by its `asset()`.
+    pub vaults: BTreeMap<Address, Address>,
     /// What is held; the zero address is the chain's own coin.
     pub tokens: BTreeMap<Address, TokenFacts>,
 }
@@ -116,8 +122,8 @@ pub struct TokenFacts {
 impl<'de> Deserialize<'de> for Observed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Object(entries) = Object::<Entries>::deserialize(deserializer)?;
-        let Entries { disabled, charters, counters, tokens } = entries;
-        Ok(Self { disabled, charters, counters, tokens })
+        let Entries { disabled, charters, counters, vaults, tokens } = entries;
+        Ok(Self { disabled, charters, counters, vaults, tokens })
     }
 }
 
@@ -129,6 +135,8 @@ struct Entries {
     charters: BTreeMap<(Address, B256), CharterFacts>,
     #[serde(deserialize_with = "counters")]
     counters: BTreeMap<(B256, Address), U256>,
+    #[serde(deserialize_with = "vaults")]
+    vaults: BTreeMap<Address, Address>,
     #[serde(deserialize_with = "tokens")]
     tokens: BTreeMap<Address, TokenFacts>,
 }
@@ -157,6 +165,13 @@ struct CounterEntry {
     enforcer: Address,
     #[serde(deserialize_with = "decimal::u256")]
     count: U256,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct VaultEntry {
+    vault: Address,
+    asset: Address,
 }
 
 #[derive(Deserialize)]
@@ -197,6 +212,14 @@ fn counters<'de, D: Deserializer<'de>>(
 ) -> Result<BTreeMap<(B256, Address), U256>, D::Error> {
     let entries = Vec::<Object<CounterEntry>>::deserialize(deserializer)?;
     once(entries.into_iter().map(|Object(entry)| ((entry.delegation, entry.enforcer), entry.count)))
+        .map_err(D::Error::custom)
+}
+
+fn vaults<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<Address, Address>, D::Error> {
+    let entries = Vec::<Object<VaultEntry>>::deserialize(deserializer)?;
+    once(entries.into_iter().map(|Object(entry)| (entry.vault, entry.asset)))
         .map_err(D::Error::custom)
 }
 

@@ -43,6 +43,8 @@ pub(super) struct Reckoning<'a> {
     coin_price: Option<Price>,
     pub(super) in_hand: Known,
     pub(super) missing: BTreeSet<Missing>,
+    /// Vaults of which nobody said what they are made of.
+    untold: BTreeSet<Address>,
     /// Tokens that a charter counts with other decimals than they have.
     pub(super) misread: BTreeSet<Address>,
     /// Tokens whose decimals are the charter's word alone.
@@ -54,8 +56,18 @@ impl<'a> Reckoning<'a> {
         let mut tokens: BTreeSet<Address> = observed.tokens.keys().copied().collect();
         tokens.insert(COIN);
         tokens.extend(law.outflow.tokens());
-        for CharterLaw { charter, .. } in &law.charters {
+        let mut untold = BTreeSet::new();
+        for CharterLaw { charter, open, .. } in &law.charters {
             tokens.extend(charter.listing.held());
+            // To withdraw needs no price, and shares are sent away as they are: so what a vault is made of need not be listed.
+            if !open && !charter.withdraws() {
+                continue;
+            }
+            for vault in charter.vaults() {
+                let asset = observed.vaults.get(&vault);
+                untold.extend(asset.is_none().then_some(vault));
+                tokens.insert(asset.copied().unwrap_or(vault));
+            }
         }
         if tokens.len() > MAX_ASSETS {
             return Err(BlastRadiusError::TooManyAssets {
@@ -71,19 +83,40 @@ impl<'a> Reckoning<'a> {
             coin_price: None,
             in_hand: Some(U256::ZERO),
             missing: BTreeSet::new(),
+            untold,
             misread: BTreeSet::new(),
             believed: BTreeSet::new(),
         };
         reckoning.coin_price = coin_price(law, observed);
         for token in tokens {
-            let facts = observed.tokens.get(&token).cloned().unwrap_or_default();
+            let facts = observed.tokens.get(&token).cloned();
+            let facts = if reckoning.untold.contains(&token) {
+                reckoning.missing.insert(Missing { token, what: "asset" });
+                untold_vault(facts)
+            } else {
+                facts.unwrap_or_default()
+            };
             reckoning.hold(token, facts);
         }
+        reckoning.ask_for_the_runway();
         reckoning.in_hand = reckoning.total_in_hand();
         reckoning.wealth = reckoning.total_wealth();
         reckoning.golems =
             law.golems().map(|charters| Golem::new(law, charters, &reckoning.holdings)).collect();
         Ok(reckoning)
+    }
+
+    /// A runway counts whatever is there, and so it needs a price also where nothing is.
+    fn ask_for_the_runway(&mut self) {
+        if !self.law.is_runway() {
+            return;
+        }
+        let last = self.law.until.unwrap_or(u64::MAX);
+        let mut missing = BTreeSet::new();
+        for holding in &self.holdings {
+            let _ = holding.worth(self.leaves(holding, last), &mut missing);
+        }
+        self.missing.extend(missing);
     }
 
     fn hold(&mut self, token: Address, facts: TokenFacts) {
@@ -142,7 +175,7 @@ impl<'a> Reckoning<'a> {
             if free.is_none() {
                 self.missing.insert(Missing { token: holding.token, what: "balance" });
             }
-            if vaults.is_none() {
+            if vaults.is_none() && !self.untold.contains(&holding.token) {
                 self.missing.insert(Missing { token: holding.token, what: "inVaults" });
             }
             if pools.is_none() {
@@ -409,6 +442,18 @@ fn reachable(charter: &GolemCharter, open: bool, token: Address) -> Reachable {
     let turned = charter.takes_back() && (open || (charter.unwraps() && charter.tops_up()));
     let pools = turned || (unwraps && pools) || charter.withdraws_from_pools();
     Reachable { free, vaults, pools }
+}
+
+/// What lies in a vault that nobody knows cannot be told, whatever else is known of its shares.
+fn untold_vault(facts: Option<TokenFacts>) -> TokenFacts {
+    let nothing = Some(U256::ZERO);
+    let none = TokenFacts {
+        balance: nothing,
+        in_positions: nothing,
+        key_balance: nothing,
+        ..TokenFacts::default()
+    };
+    TokenFacts { in_vaults: None, ..facts.unwrap_or(none) }
 }
 
 /// Nothing is worth nothing by a feed that can be relied on.

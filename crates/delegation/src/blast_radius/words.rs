@@ -23,6 +23,11 @@ pub enum Assumption {
     PricesHold,
     /// Contracts that the owner listed.
     ListedContractsBehave,
+    /// The registry that a charter asks.
+    RegistryBehaves {
+        /// Which.
+        registry: Address,
+    },
     /// Later income.
     NoIncome,
     /// Tokens that nobody mentioned.
@@ -88,7 +93,7 @@ pub enum Assumption {
     },
     /// Nothing ends the grant.
     NoExpiry,
-    /// What comes back with every period has no end.
+    /// What may leave has no end.
     Endless,
     /// The series ends before the grant.
     SeriesCut {
@@ -121,6 +126,10 @@ impl fmt::Display for Assumption {
             Self::ListedContractsBehave => {
                 f.write_str("Tokens, routers, vaults and markets that the owner listed behave.")
             }
+            Self::RegistryBehaves { registry } => write!(
+                f,
+                "The registry {registry} tells what the owner wrote there: of a false one no revocation is believed."
+            ),
             Self::NoIncome => f.write_str("Nothing more is paid into the account or to the key."),
             Self::NothingElseHeld => {
                 f.write_str("Tokens that neither the grant nor the facts mention are not held.")
@@ -153,7 +162,7 @@ impl fmt::Display for Assumption {
             ),
             Self::BeneficiaryIsListed { beneficiary } => write!(
                 f,
-                "The charter's beneficiary {beneficiary} is a contract it lists: what is sent there counts as lost."
+                "The charter's beneficiary {beneficiary} is nobody, or a contract that gives nothing back: what is sent there counts as lost."
             ),
             Self::DecimalsContradict { token } => write!(
                 f,
@@ -185,7 +194,7 @@ impl fmt::Display for Assumption {
             Self::RuleNotCounted { rule } => write!(f, "Nothing is taken off for {rule}."),
             Self::NoExpiry => f.write_str("Nothing ends the grant."),
             Self::Endless => f.write_str(
-                "What comes back with every period has no end, and so there is no sum of it.",
+                "What may leave has no end, in time or in number, and so there is no sum of it.",
             ),
             Self::SeriesCut { days } => {
                 write!(f, "The series has {days} days; the total goes on to the end.")
@@ -316,9 +325,7 @@ impl fmt::Display for BlastRadius {
         }
         let endless = self.assumptions.contains(&Assumption::Endless);
         match (self.total(), self.causes.known()) {
-            (None, _) if endless => {
-                f.write_str("cost you more with every period, without an end")?
-            }
+            (None, _) if endless => f.write_str("cost you ever more, without an end")?,
             (Some(total), _) if self.assumptions.contains(&Assumption::NoIncome) => {
                 write!(f, "cost you at most {} of what is there", Dollars(total))?;
             }

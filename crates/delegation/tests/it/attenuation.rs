@@ -2,13 +2,14 @@
 //!
 //! That what is accepted is a subset on chain is shown by `bardo-e2e::it attenuation`.
 
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, Selector, U256};
 use golem_delegation::{
     Looser, MOST_OF_ONE_KIND, Opaque, Rule, attenuates,
     terms::{
-        AllowedTargets, CharterMood, Class, Classes, DailySpendLimit, Erc20PeriodTransfer,
-        Erc20Streaming, GolemCharter, LimitedCalls, ListedTarget, ListedToken, Listing, MoodBounds,
-        MortalityTimeWindow, Nonce, Role, Timestamp,
+        AllowedTargets, CharterMood, Class, Classes, DailySpendLimit, EmotionalState,
+        Erc20PeriodTransfer, Erc20Streaming, GolemCharter, Holdings, LimitedCalls, ListedTarget,
+        ListedToken, Listing, MoodBounds, MortalityTimeWindow, MultiTokenPeriod, Nonce, Role,
+        Timestamp, TokenPeriod,
     },
 };
 
@@ -382,7 +383,7 @@ fn a_charter_that_is_wider_in_any_one_thing_is_refused_by_name() {
         ("minPleasure", |law| law.mood.as_mut().unwrap().bounds.min_pleasure = 0),
         ("maxArousal", |law| law.mood.as_mut().unwrap().bounds.max_arousal = 51),
         ("minDominance", |law| law.mood.as_mut().unwrap().bounds.min_dominance = 1),
-        ("mood without classes", |law| law.mood.as_mut().unwrap().classes = Classes::default()),
+        ("moodClasses", |law| law.mood.as_mut().unwrap().classes = Classes::default()),
         ("sequencerFeed", |law| law.listing.sequencer_feed = Address::ZERO),
         ("sequencerGrace", |law| law.listing.sequencer_grace = 59),
         ("feed", |law| law.listing.tokens[0].feed = Address::ZERO),
@@ -496,4 +497,110 @@ fn every_end_and_every_entry_that_is_looser_is_named() {
     let charter = |charter: &GolemCharter| Rule::GolemCharter(Box::new(charter.clone()));
     let feeds = named(&charter(&whole), &charter(&other));
     assert_eq!(feeds, ["feed", "maxAge", "feed", "maxAge"]);
+    // Each says of which token.
+    let said = refused(&charter(&whole), &charter(&other));
+    let tokens = whole.listing.tokens.iter().flat_map(|known| [known.token, known.token]);
+    assert!(tokens.zip(&said).all(|(token, one)| one.child.ends_with(&format!("of {token}"))));
+
+    // A period that comes back sooner is named beside an amount and a beginning; one that does not is not.
+    let amounts = ["startDate", "periodAmount", "periodDuration"];
+    assert_eq!(named(&every(100, 1_000, 50), &every(200, 10, 40)), amounts);
+    assert_eq!(named(&every(100, 1_000, 50), &every(200, 1_000, 40)), amounts[..2]);
+    assert_eq!(named(&every(100, 1_000, 50), &every(10, 100, 40)), amounts[..1]);
+}
+
+/// Every entry of a list of periods, each by its token.
+#[test]
+fn every_period_that_is_looser_is_named() {
+    let periods = |amounts: [u64; 3]| {
+        let entries = amounts.into_iter().zip(1..).map(|(amount, token)| TokenPeriod {
+            token: Address::repeat_byte(token),
+            period_amount: U256::from(amount),
+            period_duration: U256::from(100),
+            start_date: U256::from(1),
+        });
+        Rule::MultiTokenPeriod(MultiTokenPeriod(entries.collect()))
+    };
+
+    let looser = refused(&periods([5, 5, 5]), &periods([6, 5, 7]));
+
+    let said: Vec<String> = looser.iter().map(ToString::to_string).collect();
+    let line = |amount: u64, token: u8| {
+        let token = Address::repeat_byte(token);
+        format!("multiTokenPeriod: periodAmount {amount} of {token} is looser than the parent's 5")
+    };
+    assert_eq!(said, [line(6, 1), line(7, 3)]);
+}
+
+/// What a Golem holds is weighed by all that is listed: so the listing is the parent's, and whatever is not is named.
+#[test]
+fn every_entry_of_holdings_that_differs_is_named() {
+    let whole = crate::bundles::whole();
+    let holdings = |listing: Listing| {
+        Rule::Holdings(Holdings {
+            golem_id: B256::ZERO,
+            account: whole.account,
+            staleness: 60,
+            series: 1,
+            thriving_bps: 3_000,
+            stable_bps: 2_000,
+            drawdown_bps: 1_000,
+            registry: whole.registry,
+            cash: whole.listing.tokens[0].token,
+            loss_bps: 100,
+            listing,
+        })
+    };
+    let named = |child: Listing| -> Vec<&'static str> {
+        let looser = refused(&holdings(whole.listing.clone()), &holdings(child));
+        assert!(looser.iter().all(|one| one.parent != one.child), "{looser:?}");
+        looser.iter().map(|one| one.bound).collect()
+    };
+    let mut other = whole.listing.clone();
+    other.tokens[0].feed = Address::repeat_byte(0x66);
+    other.tokens[1].max_age -= 1;
+    assert_eq!(named(other), ["feed", "feed", "maxAge"]);
+    let mut fewer = whole.listing.clone();
+    fewer.tokens.pop();
+    assert_eq!(named(fewer), ["role", "token"]);
+    let mut turned = whole.listing.clone();
+    turned.tokens.reverse();
+    assert_eq!(named(turned), ["listing"]);
+}
+
+/// What a parent binds and a child does not is named, with both lists the right way round.
+#[test]
+fn what_is_no_longer_bound_is_named() {
+    let bounds = MoodBounds { min_pleasure: -10, max_arousal: 60, min_dominance: -70 };
+    let mood = |selectors: &[u8]| {
+        Rule::EmotionalState(EmotionalState {
+            golem_id: B256::ZERO,
+            registry: Address::ZERO,
+            staleness: 60,
+            bounds,
+            selectors: selectors.iter().copied().map(Selector::repeat_byte).collect(),
+        })
+    };
+    let looser = refused(&mood(&[1, 2]), &mood(&[2, 3]));
+    assert_eq!(
+        looser[0].to_string(),
+        "emotionalState: selectors [0x02020202, 0x03030303] without [0x01010101] is looser than the parent's \
+         [0x01010101, 0x02020202]"
+    );
+    let charter = |classes: Option<&[Class]>| {
+        let mood = classes.map(|classes| CharterMood { bounds, classes: Classes::of(classes) });
+        Rule::GolemCharter(Box::new(GolemCharter { mood, ..crate::bundles::whole() }))
+    };
+    let said = |child: Option<&[Class]>| {
+        refused(&charter(Some(&[Class::Swap, Class::Deposit])), &charter(child))[0].to_string()
+    };
+    assert_eq!(
+        said(Some(&[Class::Swap])),
+        "golemCharter: moodClasses [swap] without [deposit] is looser than the parent's [swap, deposit]"
+    );
+    assert_eq!(
+        said(None),
+        "golemCharter: mood none is looser than the parent's minPleasure -10, maxArousal 60, minDominance -70 \
+         for swap, deposit"
+    );
 }

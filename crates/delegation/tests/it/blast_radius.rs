@@ -7,7 +7,7 @@ use golem_delegation::{
     ROOT_AUTHORITY, Rule, SpendTerms, SpendWindow,
     blast_radius::{
         Assumption, BlastRadius, BlastRadiusError, CharterFacts, DAY, Ended, MAX_ASSETS,
-        MAX_CAVEATS, MAX_DAYS, Observed, Price, SpendSchedule, TokenFacts,
+        MAX_CAVEATS, MAX_DAYS, Missing, Observed, Price, SpendSchedule, TokenFacts,
     },
     terms::{
         Cadence, CharterMood, Class, Classes, DreamMode, Erc20PeriodTransfer, Erc20Streaming,
@@ -29,6 +29,7 @@ const OWNER: Address = Address::repeat_byte(0x0e);
 const USDC: Address = Address::repeat_byte(0x0c);
 const WETH: Address = Address::repeat_byte(0x3e);
 const VAULT: Address = Address::repeat_byte(0x7a);
+const LAIR: Address = Address::repeat_byte(0x7b);
 const COIN: Address = Address::ZERO;
 const GOLEM: B256 = B256::repeat_byte(0x60);
 const OTHER_GOLEM: B256 = B256::repeat_byte(0x61);
@@ -118,6 +119,7 @@ fn facts() -> Observed {
             (WETH, held(2_500, ETHER, 0)),
         ]
         .into(),
+        vaults: [(VAULT, USDC), (LAIR, USDC)].into(),
         ..Observed::default()
     }
 }
@@ -1310,16 +1312,15 @@ fn a_beneficiary_that_is_a_listed_contract_is_no_home() {
 /// Out of a vault of a vault's shares slippage is lost twice, wherever the two are listed.
 #[test]
 fn each_listed_vault_may_lead_through_another() {
-    let lair = Address::repeat_byte(0x7b);
     let mut flat = charter();
     flat.listing.targets.push(ListedTarget { target: VAULT, role: Role::Vault });
     let mut as_target = flat.clone();
-    as_target.listing.targets.push(ListedTarget { target: lair, role: Role::Vault });
+    as_target.listing.targets.push(ListedTarget { target: LAIR, role: Role::Vault });
     let mut as_token = flat.clone();
-    as_token.listing.tokens.push(token(lair, Role::Vault, 18));
+    as_token.listing.tokens.push(token(LAIR, Role::Vault, 18));
     let mut observed = facts();
     observed.tokens.get_mut(&USDC).unwrap().in_vaults = Some(U256::from(10_000 * DOLLAR));
-    observed.tokens.insert(lair, held(2_500, 0, 0));
+    observed.tokens.insert(LAIR, held(2_500, 0, 0));
 
     let lost = |charter| radius(charter, &observed).causes.vaults.unwrap();
     let once = lost(flat);
@@ -1337,9 +1338,7 @@ fn bought_shares_lose_on_their_way_out() {
     bought.listing.tokens.push(token(VAULT, Role::Vault, 18));
     let mut none = bought.clone();
     none.listing.tokens[2].role = Some(Role::Token);
-    none.listing
-        .targets
-        .push(ListedTarget { target: Address::repeat_byte(0x7b), role: Role::Vault });
+    none.listing.targets.push(ListedTarget { target: LAIR, role: Role::Vault });
     let mut observed = facts();
     observed.tokens.insert(VAULT, held(2_500, 0, 0));
 
@@ -1569,10 +1568,7 @@ fn shares_that_lie_in_pools_count_as_in_a_vault() {
     }
     let mut without = unwinding;
     without.listing.tokens[2].role = None;
-    without
-        .listing
-        .targets
-        .push(ListedTarget { target: Address::repeat_byte(0x7b), role: Role::Vault });
+    without.listing.targets.push(ListedTarget { target: LAIR, role: Role::Vault });
     assert_eq!(radius(without, &moved).causes.vaults, micro(0), "no shares in any pool");
 }
 
@@ -1687,4 +1683,86 @@ fn wrapped_coins_that_are_a_target_alone_become_gas_money() {
     let asked = radius(poor, &observed);
     assert_eq!(asked.total(), None);
     assert!(asked.missing.iter().any(|missing| missing.token == WETH && missing.what == "balance"));
+}
+
+/// G13: what a listed vault is made of need not be listed to be withdrawn, and so it is asked for.
+#[test]
+fn what_lies_in_a_vault_that_nobody_knows_is_not_nothing() {
+    let dai = Address::repeat_byte(0xda);
+    let mut law = charter();
+    law.classes = Classes::of(&[Class::Withdraw, Class::Transfer]);
+    law.slippage_bps = 500;
+    law.listing.targets.push(ListedTarget { target: VAULT, role: Role::Vault });
+    let mut observed = facts();
+    observed.vaults.remove(&VAULT);
+
+    let untold = radius(law.clone(), &observed);
+    assert_eq!(untold.total(), None, "{untold}");
+    let asked = Missing { token: VAULT, what: "asset" };
+    assert_eq!(untold.missing, [asked]);
+
+    // Told, its asset is asked for like any other.
+    observed.vaults.insert(VAULT, dai);
+    let asked = radius(law.clone(), &observed);
+    assert_eq!(asked.total(), None, "{asked}");
+    assert!(asked.missing.contains(&Missing { token: dai, what: "inVaults" }), "{asked:?}");
+    // A hundred thousand dollars of it, of which five per cent are lost on their way out.
+    let mut known = held(1, 0, 0);
+    known.in_vaults = Some(U256::from(100_000 * DOLLAR));
+    observed.tokens.insert(dai, known);
+    assert_eq!(radius(law.clone(), &observed).causes.vaults, micro(5_000 * DOLLAR));
+
+    // Who can neither withdraw nor send shares away takes nothing out of it.
+    law.classes = Classes::of(&[Class::Deposit, Class::Approve]);
+    observed.vaults.remove(&VAULT);
+    assert!(radius(law, &observed).total().is_some());
+}
+
+/// A runway is counted whatever is there: so a price is asked for where nothing is.
+#[test]
+fn an_empty_runway_asks_for_its_price() {
+    let mut empty = facts();
+    let known = empty.tokens.get_mut(&USDC).unwrap();
+    (known.balance, known.price) = (Some(U256::ZERO), None);
+
+    let radius = of(vec![root(&runway())], NOW, &empty);
+
+    assert_eq!(radius.total(), None);
+    assert_eq!(radius.missing, [Missing { token: USDC, what: "price" }]);
+}
+
+/// An end that lies beyond all clocks is no end; and what has no end is not called a period.
+#[test]
+fn an_end_that_never_comes_is_none() {
+    let mut rules = runway();
+    rules[2] = Rule::Timestamp(Timestamp { after: 0, before: u128::MAX });
+    let endless = of(vec![root(&rules)], NOW, &facts());
+    assert_eq!(endless.until, None);
+    assert!(endless.assumptions.contains(&Assumption::NoExpiry));
+    assert!(endless.to_string().contains("ever more, without an end"), "{endless}");
+
+    rules[2] = Rule::Timestamp(Timestamp { after: 0, before: (1 << 40) });
+    assert_eq!(of(vec![root(&rules)], NOW, &facts()).until, Some((1 << 40) - 1));
+}
+
+/// What a charter says of revocation is its registry's word, and whose that is an owner reads.
+#[test]
+fn a_charter_believes_the_registry_that_it_names() {
+    let charter = charter();
+    let registry = charter.registry;
+    let radius = radius(charter, &facts());
+    assert!(radius.assumptions.contains(&Assumption::RegistryBehaves { registry }));
+}
+
+/// The framework's own contracts send nothing back.
+#[test]
+fn the_manager_is_no_home() {
+    let manager = Address::repeat_byte(0xd0);
+    let law = GolemCharter { beneficiary: manager, ..charter() };
+    let chain = PermissionContext::new(vec![root(&[Rule::GolemCharter(Box::new(law))])]).unwrap();
+    let taken = |environment: &Environment| {
+        BlastRadius::of(&chain, environment, NOW, &facts()).unwrap().causes.outflow
+    };
+    assert_eq!(taken(&environment()), micro(0));
+    assert_eq!(taken(&environment().beside(manager)), micro(37_500 * DOLLAR));
 }

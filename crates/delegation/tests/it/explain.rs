@@ -38,7 +38,7 @@ fn number(value: u64) -> U256 {
 
 /// Each kind once, with a part of its sentence that only the right field gives.
 fn sentences() -> Vec<(Rule, Vec<String>)> {
-    let listing = whole().listing;
+    let listing = Listing { sequencer_feed: TWO, sequencer_grace: 60, ..whole().listing };
     let call = Execution { target: ONE, value: number(5), call_data: bytes!("abcd") };
     let bounds = MoodBounds { min_pleasure: -10, max_arousal: 60, min_dominance: -70 };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -75,7 +75,7 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
                 salt: B256::ZERO,
                 bytecode: bytes!("6001"),
             }),
-            words(&[&one, "2 bytes"]),
+            words(&[&one, "code 0x6001"]),
         ),
         (
             Rule::Erc1155BalanceChange(Erc1155BalanceChange {
@@ -252,6 +252,9 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
                 classes: Classes::of(&[Class::Swap, Class::Transfer]),
                 max_royalty_bps: Some(250),
                 mood: Some(CharterMood { bounds, classes: Classes::of(&[Class::Swap]) }),
+                vault: ONE,
+                nav_bps: 200,
+                listing: listing.clone(),
                 ..whole()
             })),
             words(&[
@@ -259,7 +262,8 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
                 "1970-01-01T00:16:40Z",
                 "1970-01-01T02:46:40Z",
                 "It may swap, send home, at",
-                "$1000 at most in any 12 hours, and at once $500 at most",
+                "$1000 at most in any 12 hours, and at once 2 % of the vault",
+                "and $500 at most",
                 "lose 1 % at most",
                 "by feed 0x0909090909090909090909090909090909090909 (",
                 "2.50 % of the price",
@@ -289,7 +293,7 @@ fn sentences() -> Vec<(Rule, Vec<String>)> {
                 registry: TWO,
                 cash: USDC,
                 loss_bps: 100,
-                listing: Listing::default(),
+                listing: listing.clone(),
             }),
             words(&[&one, "30 %", "20 %", "15.25 % below its best", "1 % at most"]),
         ),
@@ -714,4 +718,104 @@ fn what_differs_reads_differently() {
     other.listing.tokens[0].feed = Address::repeat_byte(0x66);
     let words = |charter: GolemCharter| Rule::GolemCharter(Box::new(charter)).explain();
     assert_ne!(words(whole()), words(other));
+}
+
+/// Whatever an owner signs he reads: of two rules of a kind that differ in one thing, the words differ.
+#[test]
+fn every_field_is_in_the_words() {
+    // What a rule carries and does not look at says nothing: a phase asks for no price, and a batch that is fixed in
+    // its data alone may go anywhere.
+    let silent = |kind: Kind, path: &str| {
+        let unread: &[&str] = match kind {
+            Kind::GolemPhase => &["feed", "tokenDecimals", "feedDecimals", "maxAge", "sequencer"],
+            Kind::ExactCalldataBatch => &["target", "value"],
+            // Whoever redeems brings his own.
+            Kind::LogicalOrWrapper => &["args"],
+            _ => &[],
+        };
+        unread.iter().any(|name| path.contains(name))
+    };
+    for (rule, _) in sentences() {
+        let kind = rule.kind().unwrap();
+        let written = serde_json::to_value(&rule).unwrap();
+        let mut leaves = Vec::new();
+        collect(&written, String::new(), &mut leaves);
+        assert!(!leaves.is_empty(), "{kind:?}");
+        let mut changed = 0;
+        for (path, leaf) in leaves {
+            if path == "/kind" || silent(kind, &path) {
+                continue;
+            }
+            for other in others(&leaf) {
+                // Every number but zero says that a balance may fall.
+                if path.ends_with("changeType") && leaf != 0 && other != 0 {
+                    continue;
+                }
+                let mut written = written.clone();
+                *written.pointer_mut(&path).unwrap() = other;
+                let Ok(read) = serde_json::from_value::<Rule>(written) else { continue };
+                if read == rule {
+                    continue;
+                }
+                changed += 1;
+                assert_ne!(read.explain(), rule.explain(), "{kind:?} {path}");
+            }
+        }
+        assert!(changed > 0, "{kind:?}: nothing could be changed");
+    }
+}
+
+/// Every value in a document that is no list and no object, with the way to it.
+fn collect(value: &serde_json::Value, path: String, into: &mut Vec<(String, serde_json::Value)>) {
+    use serde_json::Value;
+    match value {
+        Value::Array(list) => {
+            for (at, entry) in list.iter().enumerate() {
+                collect(entry, format!("{path}/{at}"), into);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                collect(field, format!("{path}/{name}"), into);
+            }
+        }
+        leaf => into.push((path, leaf.clone())),
+    }
+}
+
+/// What could stand there instead.
+fn others(leaf: &serde_json::Value) -> Vec<serde_json::Value> {
+    use serde_json::{Value, json};
+    match leaf {
+        Value::Bool(is) => vec![json!(!is)],
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => vec![json!(number + 1), json!(number - 1)],
+            None => Vec::new(),
+        },
+        Value::String(text) => match text.strip_prefix("0x") {
+            // Another last digit; and one byte more, where the length is free.
+            Some(digits) => {
+                let mut other = digits.to_owned();
+                let last = other.pop();
+                other.push(if last == Some('1') { '2' } else { '1' });
+                vec![json!(format!("0x{other}")), json!(format!("0x{digits}00"))]
+            }
+            None => match text.parse::<u128>() {
+                Ok(number) => vec![json!((number + 1).to_string())],
+                Err(_name) => [
+                    "token",
+                    "weth",
+                    "vault",
+                    "swapRouter",
+                    "swap",
+                    "deposit",
+                    "increase",
+                    "decrease",
+                ]
+                .map(|name| json!(name))
+                .into(),
+            },
+        },
+        _ => Vec::new(),
+    }
 }
