@@ -215,6 +215,9 @@ number a decimal string, token 0x0000…0000 the chain's coin, all amounts in ba
     \"counters\": [{           what an enforcer counted: calls, amounts; of a period, the present one's
       \"delegation\": \"0x…\", \"enforcer\": \"0x…\", \"count\": \"0\"
     }],
+    \"vaults\": [{             what each listed vault is made of
+      \"vault\": \"0x…\", \"asset\": \"0x…\"
+    }],
     \"tokens\": [{
       \"token\": \"0x…\", \"decimals\": \"6\",
       \"price\": { \"answer\": \"100000000\", \"decimals\": \"8\" },

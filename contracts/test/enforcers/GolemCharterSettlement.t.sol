@@ -296,6 +296,24 @@ contract GolemCharterSettlementTest is CharterCalls {
         refuses(dead, address(USDC), approve(ROUTER_02, 0));
     }
 
+    /// @dev SPEC D30 against D18: a position is taken back near the feeds' price only, to the end. What is free goes home
+    ///      without a feed; the position waits for it, or for its owner.
+    function test_a_position_waits_for_its_feeds_also_at_the_end() public {
+        (uint256 id, uint128 liquidity) = openPosition(account);
+        advanceTo(4);
+        setRound(ethUsd, 0, block.timestamp);
+
+        refuses(
+            abi.encodeWithSelector(Valuation.Valuation_Answer.selector, address(ethUsd), int256(0)),
+            POSITIONS,
+            decrease(id, liquidity)
+        );
+        accepts(address(WETH), transfer(law.beneficiary, 1e18));
+
+        setRound(ethUsd, 2_500e8, block.timestamp);
+        accepts(POSITIONS, decrease(id, liquidity));
+    }
+
     function _exactOutput(address sold, address bought, uint256 amount, uint256 most)
         private
         view

@@ -10,6 +10,15 @@ import {Executions} from "../../src/rules/Executions.sol";
 import {VaultShares} from "../../src/rules/VaultShares.sol";
 import {CharterCalls} from "../CharterCalls.sol";
 
+/// @notice Two per cent stay behind when one leaves. As ERC-4626 has it, previews say so and conversions do not.
+contract ExitFeeVault is YieldVault {
+    constructor(IERC20 asset) YieldVault(asset, "Dear", "DEAR", 0) {}
+
+    function previewRedeem(uint256 shares) public view override returns (uint256) {
+        return super.previewRedeem(shares) * 98 / 100;
+    }
+}
+
 /// @notice A plain OpenZeppelin vault without virtual decimals, in which the owner is the only depositor: a
 ///         thief can make its shares few and dear.
 contract GolemCharterVaultTest is CharterCalls {
@@ -111,6 +120,23 @@ contract GolemCharterVaultTest is CharterCalls {
 
         accepts(address(_thin), abi.encodeCall(IVault.redeem, (1e6, account, account)));
         accepts(address(_thin), abi.encodeCall(IVault.withdraw, (1e6, account, account)));
+    }
+
+    /// @dev What leaving costs counts when one leaves: who lists a vault with a dearer exit than his bound gets shares
+    ///      home, and redeems them himself.
+    function test_a_vault_whose_exit_costs_more_than_the_bound_sends_its_shares_home() public {
+        ExitFeeVault dear = new ExitFeeVault(IERC20(address(USDC)));
+        law.targets = bytes.concat(law.targets, target(address(dear), Role.Vault));
+        vm.prank(account);
+        USDC.approve(address(dear), 400e6);
+        accepts(address(dear), deposit(400e6, account));
+        advanceTo(4);
+
+        bytes memory redeems = abi.encodeCall(IVault.redeem, (400e6, account, account));
+        refuses(_tooFew(400e6, 392e6), address(dear), redeems);
+        accepts(address(dear), transfer(law.beneficiary, 400e6));
+
+        vm.assertEq(dear.balanceOf(law.beneficiary), 400e6, "home");
     }
 
     /// @dev The account's shares are out; the thief makes ten and gives.
