@@ -11,7 +11,7 @@ pub(crate) use vault::{
 };
 
 use crate::input;
-use alloy::primitives::{Address, Bytes, U256};
+use alloy::primitives::{Address, B256, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -20,7 +20,11 @@ use golem_delegation::{
     DelegationHash, PasskeyOwner, State,
     permission::{Asset, Token},
 };
-use std::{path::PathBuf, time::Duration};
+use std::{
+    io::{Write, stderr},
+    path::PathBuf,
+    time::Duration,
+};
 use url::Url;
 
 /// The last second of the year 9999: beyond it no date can be written.
@@ -502,11 +506,26 @@ pub(crate) struct SendArgs {
     /// Seconds to wait for a transaction to be mined
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
+    /// Blocks that must hold a transaction before it counts, its own included [default: 2; of a node on this machine 1]
+    #[arg(long, value_name = "N")]
+    confirmations: Option<u64>,
+}
+
+/// Blocks that must hold a transaction. A chain to play with makes a block when it is asked to, and undoes none.
+pub(crate) fn confirmations(asked: Option<u64>, node: &Node) -> u64 {
+    asked.unwrap_or(if node.is_near() { 1 } else { 2 })
+}
+
+/// Whatever happens next, the sender can look it up.
+pub(crate) fn tell(hash: B256) {
+    let _ = writeln!(stderr(), "sending {hash}");
 }
 
 impl SendArgs {
     pub(crate) async fn connect(&self) -> Result<Node, ChainFault> {
-        Ok(self.node.connect().await?.with_patience(Duration::from_secs(self.timeout)))
+        let node = self.node.connect().await?.with_patience(Duration::from_secs(self.timeout));
+        let confirmations = confirmations(self.confirmations, &node);
+        Ok(node.with_confirmations(confirmations).telling(tell))
     }
 
     /// The fee ceiling in wei.
@@ -575,9 +594,9 @@ pub(crate) struct RedeemArgs {
     /// Most it may cost, in wei [default: 0.005 ether]
     #[arg(long, value_name = "WEI")]
     pub(crate) fee_ceiling: Option<U256>,
-    /// Blocks that must hold it before it counts, its own included
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) confirmations: u64,
+    /// Blocks that must hold it before it counts, its own included [default: 2; of a node on this machine 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) confirmations: Option<u64>,
     /// Hand what is signed to this endpoint alone [default: the one that the chain's file names, if it does]
     #[arg(long, value_name = "URL", value_parser = endpoint, conflicts_with = "bundler")]
     pub(crate) private_rpc: Option<Url>,

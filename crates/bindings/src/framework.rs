@@ -158,6 +158,7 @@ alloy_sol_types::sol! {
     #[derive(Debug)]
     interface Counters {
         function callCounts(address manager, bytes32 delegationHash) external view returns (uint256 count);
+        function currentNonce(address manager, address delegator) external view returns (uint256 nonce);
         function spentMap(address manager, bytes32 delegationHash) external view returns (uint256 amount);
         function getAvailableAmount(bytes32 delegationHash, address manager, bytes terms) external view returns (uint256 available, bool isNewPeriod, uint256 currentPeriod);
         function streamingAllowances(address manager, bytes32 delegationHash) external view returns (uint256 initialAmount, uint256 maxAmount, uint256 amountPerSecond, uint256 startTime, uint256 spent);

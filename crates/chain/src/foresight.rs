@@ -8,7 +8,7 @@ use alloy::sol_types::SolEvent as _;
 use alloy::{
     eips::BlockId,
     network::TransactionBuilder,
-    primitives::{Address, Bytes, TxKind, U256},
+    primitives::{Address, Bytes, Log, TxKind, U256},
     providers::Provider,
     rpc::types::{Header, TransactionRequest},
 };
@@ -18,7 +18,6 @@ use golem_custody::{
     BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
     Submit, TransactionPlan,
 };
-use golem_delegation::PermissionContext;
 use revm::{
     Context, ExecuteEvm as _, MainBuilder as _, MainContext as _, MainnetEvm,
     context::{ContextTr as _, TxEnv},
@@ -250,6 +249,23 @@ pub(crate) fn explain(data: &Bytes, redemption: &Redemption) -> Denial {
         .unwrap_or_else(|| explain_revert(data, redemption.context()))
 }
 
+/// Whether the manager says of every link of every grant that it was redeemed. What answers everything with a yes is none.
+pub(crate) fn redeemed<'a>(
+    logs: impl Iterator<Item = &'a Log> + Clone,
+    redemption: &Redemption,
+) -> bool {
+    let manager = redemption.manager();
+    let of = |root: Address| {
+        let said = logs.clone().filter(|log| log.address == manager).filter(|log| {
+            let event = DelegationManager::RedeemedDelegation::decode_log(log);
+            event.is_ok_and(|event| event.rootDelegator == root)
+        });
+        let links = redemption.contexts().filter(|context| context.root().delegator == root);
+        said.count() >= links.map(|context| context.links().len()).sum()
+    };
+    redemption.contexts().all(|context| of(context.root().delegator))
+}
+
 /// The verdict, or what must be read for one.
 fn verdict(
     state: &State,
@@ -280,20 +296,9 @@ fn verdict(
         Ok(ran) => ran,
         Err(why) => return Ok(Err(ChainFault::Machine { why })),
     };
-    // What answers everything with a yes is no manager: one says of each grant that it was redeemed.
-    if ran.result.is_success() {
-        let logs = ran.result.logs();
-        let redeemed = |context: &PermissionContext| {
-            let by = context.root().delegator;
-            logs.iter().filter(|log| log.address == call.to).any(|log| {
-                let event = DelegationManager::RedeemedDelegation::decode_log(log);
-                event.is_ok_and(|event| event.rootDelegator == by)
-            })
-        };
-        if !redemption.contexts().all(redeemed) {
-            let what = "a DelegationManager that redeems";
-            return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
-        }
+    if ran.result.is_success() && !redeemed(ran.result.logs().iter(), redemption) {
+        let what = "a DelegationManager that redeems";
+        return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
     }
     Ok(Ok(match ran.result {
         ExecutionResult::Success { gas, .. } => Outcome::Allowed(Preview {

@@ -1,14 +1,15 @@
 //! One session key's way to the chain.
 
-use crate::{ChainFault, Foresight, Node, node::Taken};
+use crate::{ChainFault, Foresight, Node, foresight::redeemed, node::Taken};
 use alloy::{
     eips::BlockNumberOrTag,
     primitives::{Address, B256},
+    rpc::types::TransactionReceipt,
 };
 use async_trait::async_trait;
 use golem_custody::{
-    BoxError, Clearance, ClearingPolicy, CustodyError, Denial, DryRun, Outcome, Receipt,
-    Redemption, SessionSigner, SignedTransaction, Submit, TransactionPlan, clear,
+    BoxError, Clearance, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun, Offer, Outcome,
+    Receipt, Redemption, SessionSigner, SignedTransaction, Submit, TransactionPlan, clear,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -67,6 +68,17 @@ pub enum Landing {
     },
 }
 
+impl Landing {
+    /// It went through, and the manager did not say that anything was redeemed.
+    pub(crate) fn not_redeemed(receipt: Receipt) -> Self {
+        let cause = Denial::new(
+            DenialCode::Reverted,
+            "it is in its block, and the manager logged no redemption of this grant",
+        );
+        Self::Failed { receipt: Receipt { success: false, ..receipt }, cause }
+    }
+}
+
 /// A redemption that was not brought to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -122,6 +134,7 @@ pub struct Lane<K> {
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
     tell: Box<dyn Fn(B256) + Send + Sync>,
     next: Mutex<u64>,
+    left: Mutex<Vec<Sent>>,
 }
 
 impl<K> std::fmt::Debug for Lane<K> {
@@ -137,11 +150,25 @@ struct Sent {
     bids: Vec<SignedTransaction>,
 }
 
+/// A receipt that is deep enough.
+struct Mined(Box<TransactionReceipt>);
+
+impl Mined {
+    fn summary(&self) -> Receipt {
+        Receipt {
+            hash: self.0.transaction_hash,
+            success: self.0.status(),
+            gas_used: self.0.gas_used,
+            block_number: self.0.block_number.unwrap_or_default(),
+        }
+    }
+}
+
 /// What the chain has of a sent transaction.
 enum Sight {
     Nothing,
     Shallow,
-    Deep(Receipt),
+    Deep(Mined),
     Displaced,
 }
 
@@ -155,7 +182,8 @@ impl<K: SessionSigner> Lane<K> {
     ) -> Self {
         let submission = foresight.node().clone();
         let (clock, tell) = (Box::new(clock), Box::new(|_: B256| ()));
-        Self { foresight, submission, key, policy, clock, tell, next: Mutex::new(0) }
+        let (next, left) = (Mutex::new(0), Mutex::new(Vec::new()));
+        Self { foresight, submission, key, policy, clock, tell, next, left }
     }
 
     /// The same, handing what is signed to another node: one that does not show it to everybody.
@@ -184,23 +212,56 @@ impl<K: SessionSigner> Lane<K> {
             Ok(sent) => sent,
             Err(denial) => return Ok(Landing::Refused(denial)),
         };
-        let receipt = self.settle(&mut sent).await?;
-        if receipt.success {
-            return Ok(Landing::Done(receipt));
+        let mined = match self.settle(&mut sent).await {
+            Ok(mined) => mined,
+            Err(fault) => {
+                // It may still take effect, and what is sent next stands behind it.
+                if matches!(fault, LaneFault::Unsettled { .. }) {
+                    self.left.lock().await.push(sent);
+                }
+                return Err(fault);
+            }
+        };
+        let receipt = mined.summary();
+        if !receipt.success {
+            let cause = self.foresight.autopsy(&receipt, &redemption, self.sender()).await;
+            let cause = cause.unwrap_or_else(|_fault| {
+                Denial::new(
+                    DenialCode::Reverted,
+                    "it failed in its block, and the node could not be asked why",
+                )
+            });
+            return Ok(Landing::Failed { receipt, cause });
         }
-        let cause = self.foresight.autopsy(&receipt, &redemption, self.sender()).await;
-        let cause = cause.unwrap_or_else(|_fault| {
-            Denial::new(
-                golem_custody::DenialCode::Reverted,
-                "it failed in its block, and the node could not be asked why",
-            )
-        });
-        Ok(Landing::Failed { receipt, cause })
+        if !redeemed(mined.0.logs().iter().map(|log| &log.inner), &redemption) {
+            return Ok(Landing::not_redeemed(receipt));
+        }
+        Ok(Landing::Done(receipt))
+    }
+
+    /// Hands in again what somebody gave up waiting for: what is sent next would wait behind it for ever.
+    async fn hand_in_what_is_left(&self) {
+        let mut left = self.left.lock().await;
+        let mut still = Vec::new();
+        for sent in left.drain(..) {
+            match self.look(&sent).await {
+                Ok(Sight::Deep(_) | Sight::Displaced) => continue,
+                Ok(Sight::Nothing) => {
+                    if let Some(last) = sent.bids.last() {
+                        let _ = self.submission.broadcast(last).await;
+                    }
+                }
+                Ok(Sight::Shallow) | Err(_) => {}
+            }
+            still.push(sent);
+        }
+        *left = still;
     }
 
     /// From judgement to the node's queue, one redemption at a time.
     async fn send(&self, redemption: &Redemption) -> Result<Result<Sent, Denial>, LaneFault> {
         let mut next = self.next.lock().await;
+        self.hand_in_what_is_left().await;
         for _ in 0..MOST_PLACES {
             let road = Road { foresight: &self.foresight, next: *next };
             let clearance =
@@ -237,7 +298,7 @@ impl<K: SessionSigner> Lane<K> {
     }
 
     /// Waits until one of the bids is deep enough in the chain.
-    async fn settle(&self, sent: &mut Sent) -> Result<Receipt, LaneFault> {
+    async fn settle(&self, sent: &mut Sent) -> Result<Mined, LaneFault> {
         let began = Instant::now();
         let mut bid_at = began;
         let mut was_mined = false;
@@ -247,7 +308,7 @@ impl<K: SessionSigner> Lane<K> {
             let sight = self.look(sent).await;
             let lost = displaced.seen(matches!(sight, Ok(Sight::Displaced)), self.policy.patience);
             match sight {
-                Ok(Sight::Deep(receipt)) => return Ok(receipt),
+                Ok(Sight::Deep(mined)) => return Ok(mined),
                 Ok(Sight::Displaced) if lost => {
                     return Err(LaneFault::Displaced { sender: self.sender(), nonce: sent.nonce });
                 }
@@ -305,12 +366,7 @@ impl<K: SessionSigner> Lane<K> {
             let at = node.header_at(BlockNumberOrTag::Number(number)).await?;
             let buried = node.header_at(BlockNumberOrTag::Number(top)).await?.is_some();
             return Ok(match at {
-                Some(block) if block.hash == hash && buried => Sight::Deep(Receipt {
-                    hash: receipt.transaction_hash,
-                    success: receipt.status(),
-                    gas_used: receipt.gas_used,
-                    block_number: number,
-                }),
+                Some(block) if block.hash == hash && buried => Sight::Deep(Mined(receipt.into())),
                 _ => Sight::Shallow,
             });
         }
@@ -320,22 +376,25 @@ impl<K: SessionSigner> Lane<K> {
     /// Hands the last bid to the node again; one that it has had all the time gets a better price.
     async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
         let Some(last) = sent.bids.last() else { return Ok(()) };
-        if self.submission.broadcast(last).await? != Taken::Known {
+        // Some nodes say "known" to what they have, and some say its hash once more.
+        let had = self.submission.knows(last.hash).await;
+        if self.submission.broadcast(last).await? != Taken::Known && !had {
             return Ok(());
         }
         let market = self.submission.offer().await?;
         let ceiling = self.policy.clearing.fee_ceiling;
-        let Some(offer) = last.offer().map(|paid| paid.raised().or_higher(market)) else {
-            return Ok(());
-        };
-        // At its ceiling a price stays what it is, and the transaction waits.
-        if let Ok(raised) = self.key.raise(last, offer, ceiling).await {
+        let Some(least) = last.offer().map(Offer::raised) else { return Ok(()) };
+        // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.
+        for offer in [least.or_higher(market), least] {
+            // At its ceiling a price stays what it is, and the transaction waits.
+            let Ok(raised) = self.key.raise(last, offer, ceiling).await else { continue };
             (self.tell)(raised.hash);
             let taken = self.submission.broadcast(&raised).await;
             // Whatever is said of it, it is signed and has left: it has to be looked for too. One that nobody took is
             // handed in again with the next, better price.
             sent.bids.push(raised);
             taken?;
+            break;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@ use alloy::{
     eips::BlockNumberOrTag,
     network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256},
-    providers::{DynProvider, PendingTransactionError, Provider, ProviderBuilder, ext::DebugApi},
+    providers::{DynProvider, Provider, ProviderBuilder, ext::DebugApi},
     rpc::client::ClientBuilder,
     rpc::types::{
         Header, TransactionReceipt, TransactionRequest,
@@ -23,7 +23,8 @@ use async_trait::async_trait;
 use golem_custody::{
     BlockRef, BoxError, Offer, Receipt, SignedTransaction, Submit, TransactionPlan,
 };
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep};
 use url::Url;
 
 /// How long a node may take for one answer.
@@ -51,6 +52,10 @@ const REJECTIONS: [&str; 14] = [
     "oversized",
     "nonce too high",
 ];
+/// How often a node on this machine is asked for a receipt.
+const POLL_NEAR: Duration = Duration::from_millis(50);
+/// How often any other is.
+const POLL_FAR: Duration = Duration::from_secs(1);
 /// How long a sent transaction may take to be mined, unless the caller says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -170,8 +175,16 @@ pub enum ChainFault {
     NotMined {
         /// The transaction.
         hash: B256,
-        /// Why.
-        source: Box<PendingTransactionError>,
+        /// What the node last failed at, where it did.
+        source: Option<Box<ChainFault>>,
+    },
+    /// Another transaction of the same key was mined in its place.
+    #[error(
+        "another transaction of the same key took the place of {hash}: it will not take effect"
+    )]
+    PlaceTaken {
+        /// The transaction.
+        hash: B256,
     },
 }
 
@@ -195,6 +208,19 @@ pub struct Node {
     mailbox: DynProvider,
     chain_id: u64,
     patience: Duration,
+    confirmations: u64,
+    near: bool,
+    tell: Tell,
+}
+
+/// Whom to tell the hash of what is signed before anybody else has it.
+#[derive(Clone)]
+struct Tell(Arc<dyn Fn(B256) + Send + Sync>);
+
+impl fmt::Debug for Tell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tell")
+    }
 }
 
 impl Node {
@@ -212,7 +238,24 @@ impl Node {
             url: redacted(url),
             source: without_url(source).into(),
         })?;
-        Ok(Self { provider, mailbox, chain_id, patience: PATIENCE })
+        let near = guess_local_url(url);
+        let tell = Tell(Arc::new(|_: B256| ()));
+        Ok(Self { provider, mailbox, chain_id, patience: PATIENCE, confirmations: 1, near, tell })
+    }
+
+    /// The same connection, for which a sent transaction is done only under so many blocks, its own included.
+    #[must_use]
+    pub const fn with_confirmations(mut self, confirmations: u64) -> Self {
+        self.confirmations = confirmations;
+        self
+    }
+
+    /// The same connection, telling the hash of everything that is sent through [`Self::send`] before the node has it:
+    /// whatever happens next, it can be looked up.
+    #[must_use]
+    pub fn telling(mut self, tell: impl Fn(B256) + Send + Sync + 'static) -> Self {
+        self.tell = Tell(Arc::new(tell));
+        self
     }
 
     /// The same connection, waiting `patience` for a sent transaction to be mined.
@@ -220,6 +263,12 @@ impl Node {
     pub const fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
+    }
+
+    /// Whether it is on this machine.
+    #[must_use]
+    pub const fn is_near(&self) -> bool {
+        self.near
     }
 
     /// The chain's id.
@@ -379,25 +428,51 @@ impl Node {
         })
     }
 
-    /// Sends a signed transaction and waits for the block that holds it.
+    /// Sends a signed transaction and waits for the block that holds it, and for those that it must be buried under.
+    ///
+    /// It is handed over once. What the node says to that is believed only as far as it can be: an answer that names
+    /// no reason to refuse it, or none at all, is waited out like a yes.
     pub async fn send(&self, tx: &SignedTransaction) -> Result<TransactionReceipt, ChainFault> {
-        self.mailbox
-            .send_raw_transaction(&tx.raw)
-            .await
-            .map_err(|source| match source {
-                // The node answered, and the answer was no.
-                RpcError::ErrorResp(_) => rpc("a signed transaction")(source),
-                other => {
-                    ChainFault::Unanswered { hash: tx.hash, source: without_url(other).into() }
-                }
-            })?
-            .with_timeout(Some(self.patience))
-            .get_receipt()
-            .await
-            .map_err(|source| ChainFault::NotMined {
-                hash: tx.hash,
-                source: pending_without_url(source).into(),
-            })
+        (self.tell.0)(tx.hash);
+        let mut fault = match self.broadcast(tx).await {
+            Ok(Taken::New | Taken::Known) => None,
+            Ok(Taken::NonceUsed) if !self.knows(tx.hash).await => {
+                return Err(ChainFault::PlaceTaken { hash: tx.hash });
+            }
+            Ok(Taken::NonceUsed) => None,
+            Err(refused @ ChainFault::Rpc { .. }) if !self.knows(tx.hash).await => {
+                return Err(refused);
+            }
+            Err(silent) => Some(silent),
+        };
+        let began = Instant::now();
+        loop {
+            match self.settled(tx.hash).await {
+                Ok(Some(receipt)) => return Ok(receipt),
+                Ok(None) => {}
+                Err(away) => fault = fault.or(Some(away)),
+            }
+            if began.elapsed() >= self.patience {
+                return Err(match fault {
+                    Some(silent @ ChainFault::Unanswered { .. }) => silent,
+                    other => ChainFault::NotMined { hash: tx.hash, source: other.map(Box::new) },
+                });
+            }
+            sleep(if self.near { POLL_NEAR } else { POLL_FAR }).await;
+        }
+    }
+
+    /// The receipt of a transaction that is deep enough: its block is the one at that height, and as many stand on it as
+    /// are asked for.
+    async fn settled(&self, hash: B256) -> Result<Option<TransactionReceipt>, ChainFault> {
+        let Some(receipt) = self.receipt(hash).await? else { return Ok(None) };
+        let (Some(number), Some(block)) = (receipt.block_number, receipt.block_hash) else {
+            return Ok(None);
+        };
+        let at = self.header_at(number.into()).await?;
+        let top = number.saturating_add(self.confirmations.max(1) - 1);
+        let buried = top == number || self.header_at(top.into()).await?.is_some();
+        Ok(at.filter(|at| at.hash == block && buried).map(|_| receipt))
     }
 }
 
@@ -456,15 +531,6 @@ fn without_url(error: RpcError<TransportErrorKind>) -> RpcError<TransportErrorKi
             TransportErrorKind::http_error(http.status, String::new())
         }
         RpcError::DeserError { err, .. } => RpcError::DeserError { err, text: String::new() },
-        other => other,
-    }
-}
-
-fn pending_without_url(error: PendingTransactionError) -> PendingTransactionError {
-    match error {
-        PendingTransactionError::TransportError(cause) => {
-            PendingTransactionError::TransportError(without_url(cause))
-        }
         other => other,
     }
 }

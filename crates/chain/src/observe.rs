@@ -156,6 +156,10 @@ impl Counted<'_> {
                 };
                 said(self.on.read(at, spent).await)?.map(U256::from)
             }
+            Rule::Nonce(_) => {
+                let nonce = Counters::currentNonceCall { manager, delegator: self.link.delegator };
+                said(self.on.read(at, nonce).await)?
+            }
             _ => None,
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
+    foresight::redeemed,
     lane::Surely,
     node::{once, rpc},
 };
@@ -131,7 +132,16 @@ impl<K: SessionSigner> Operations<K> {
         }
         let (log, receipt) = self.settle(&signed, began.number).await?;
         if receipt.success {
-            return Ok(Landing::Done(receipt));
+            let mined = self.node().receipt(receipt.hash).await;
+            let mined = mined.map_err(|source| LaneFault::Unsettled {
+                hash: signed.hash,
+                nonce: signed.plan.nonce.saturating_to(),
+                source: Some(source),
+            })?;
+            let said = mined.is_some_and(|mined| {
+                redeemed(mined.logs().iter().map(|log| &log.inner), redemption)
+            });
+            return Ok(if said { Landing::Done(receipt) } else { Landing::not_redeemed(receipt) });
         }
         Ok(Landing::Failed { receipt, cause: self.cause(&log, &signed, redemption).await })
     }

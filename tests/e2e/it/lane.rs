@@ -522,6 +522,85 @@ async fn a_count_that_runs_ahead_of_its_receipts_displaces_nothing() -> Result<(
     Ok(())
 }
 
+/// "Done" is the manager's word, and not the node's: a receipt that says yes and knows of no redemption is none.
+#[tokio::test]
+async fn what_no_manager_logged_is_not_done() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let line = Line::to(&stage, proxy.url(), 3, policy()).await?;
+    proxy.fail(
+        "eth_getTransactionReceipt",
+        1_000,
+        Fault::lie(|receipt| {
+            if let Some(logs) = receipt.get_mut("logs") {
+                *logs = json!([]);
+            }
+        }),
+    );
+
+    let landing = line.lane.redeem(line.sale(&stage, 10)).await?;
+
+    let Landing::Failed { receipt, cause } = landing else { bail!("{landing:?}") };
+    ensure!(!receipt.success && cause.reason.contains("logged no redemption"), "{cause}");
+    Ok(())
+}
+
+/// What somebody gave up waiting for, and the node forgot, would keep everything behind it waiting: it is handed in again.
+#[tokio::test]
+async fn what_was_given_up_on_is_handed_in_before_the_next() -> Result<()> {
+    let stage = Stage::open().await?;
+    let hasty = LanePolicy { give_up: Duration::from_secs(3), ..policy() };
+    let line = Line::new(&stage, 3, hasty).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+    let Err(LaneFault::Unsettled { hash, nonce: 0, .. }) = outcome else { bail!("{outcome:?}") };
+    provider.anvil_drop_transaction(hash).await?;
+    provider.anvil_set_auto_mine(true).await?;
+
+    done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+
+    assert_eq!(provider.get_transaction_count(line.key).await?, 2);
+    assert_eq!(line.sold(&stage).await?, dollars(20));
+    Ok(())
+}
+
+/// Some nodes answer what they know with its hash. And where the market asks for more than the ceiling, the bid is raised as far
+/// as it goes.
+#[tokio::test]
+async fn a_known_bid_is_raised_whatever_the_node_calls_it_and_as_far_as_its_ceiling() -> Result<()>
+{
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let patience = Duration::from_millis(100);
+    let line = Line::to(&stage, proxy.url(), 3, LanePolicy { patience, ..policy() }).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let sale = line.go(line.sale(&stage, 10));
+    let (first, bid) = until(&stage, line.key, |all| all.first().copied()).await?;
+    let known = Fault::Lie(Arc::new(|answer| {
+        if answer.get("error").is_some() {
+            *answer = json!({ "jsonrpc": "2.0", "id": answer["id"], "result": B256::ZERO });
+        }
+    }));
+    proxy.fail("eth_sendRawTransaction", 1_000, known);
+    let dear = Fault::lie(|history| {
+        if let Some(fees) = history.get_mut("baseFeePerGas").and_then(Value::as_array_mut) {
+            fees.fill(json!("0xffffffffffff"));
+        }
+    });
+    proxy.fail("eth_feeHistory", 1_000, dear);
+
+    let (_, raised) =
+        until(&stage, line.key, |all| all.iter().copied().find(|(hash, _)| *hash != first)).await?;
+    provider.anvil_mine(Some(1), None).await?;
+
+    done(&sale.await??)?;
+    ensure!(raised >= bid + bid / 10 && raised < 2 * bid, "{bid} became {raised}");
+    assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
 #[tokio::test]
 async fn what_is_signed_goes_to_the_private_node_alone() -> Result<()> {
     let stage = Stage::open().await?;

@@ -6,11 +6,14 @@ use alloy::{
     providers::{Provider, ext::AnvilApi},
     sol_types::SolCall,
 };
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::{GolemRegistry, defi::Erc20, framework::DELEGATION_MANAGER, golem_registry};
-use bardo_testkit::{Agent, MultiSigOwner, Owner, STIPEND, Stage, chartered, dollars, fair_swap};
+use bardo_testkit::{
+    Agent, Fault, MultiSigOwner, Owner, Proxy, STIPEND, Stage, chartered, dollars, fair_swap,
+};
 use golem_chain::{
-    AccountKind, OWNER_FEE_CEILING, OwnerError, SharedAccount, environment, local::CharterParties,
+    AccountKind, Node, OWNER_FEE_CEILING, OwnerCall, OwnerError, SharedAccount, environment,
+    local::CharterParties,
 };
 use golem_custody::{DenialCode, Execution, Redemption, SessionKey, SessionSigner};
 use golem_delegation::{
@@ -18,6 +21,7 @@ use golem_delegation::{
     grant::Grant,
     terms::{GolemCharter, MortalityTimeWindow},
 };
+use std::{sync::Arc, time::Duration};
 
 const DOLLAR: u64 = 1_000_000;
 const HOME: Address = Address::repeat_byte(0xb0);
@@ -297,5 +301,52 @@ async fn one_of_several_owners_can_do_what_they_agreed_to_and_nothing_else() -> 
 async fn owned(stage: &Stage, owner: &Owner) -> Result<()> {
     let nothing = Execution { target: HOME, value: U256::ZERO, data: Bytes::new() };
     owner.account.act(stage.node(), &owner.signer, &[nothing]).await?;
+    Ok(())
+}
+
+/// A revocation is done when its block stands, whatever the node says to it; and its hash is told before the node has it.
+#[tokio::test]
+async fn an_owners_transaction_is_told_first_and_waits_for_its_blocks() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let (told, mut hashes) = tokio::sync::mpsc::unbounded_channel();
+    let node = Node::connect(proxy.url()).await?.with_confirmations(2).telling(move |hash| {
+        let _ = told.send(hash);
+    });
+    let complaint = Fault::Lie(Arc::new(|answer| {
+        *answer = serde_json::json!({
+            "jsonrpc": "2.0", "id": answer["id"],
+            "error": { "code": -32000, "message": "context deadline exceeded" },
+        });
+    }));
+    for fault in [complaint, Fault::DropAfter, Fault::TooManyAfter] {
+        let name = format!("{fault:?}");
+        proxy.fail("eth_sendRawTransaction", 1, fault);
+        let human = owner.signer.address();
+        let call = OwnerCall::new(human, golem_registry(), &GolemRegistry::revokeAllCall {});
+        let send = call.send(&node, &owner.signer, OWNER_FEE_CEILING);
+        tokio::pin!(send);
+        let hash = tokio::select! {
+            early = &mut send => anyhow::bail!("{name}: {early:?} before its hash"),
+            hash = hashes.recv() => hash.context("not told")?,
+        };
+        let provider = stage.node().provider();
+        let mined = async {
+            while provider.get_transaction_receipt(hash).await?.is_none() {
+                tokio::task::yield_now().await;
+            }
+            anyhow::Ok(())
+        };
+        tokio::select! {
+            early = &mut send => anyhow::bail!("{name}: {early:?} under one block"),
+            mined = mined => mined?,
+        }
+        provider.anvil_mine(Some(1), None).await?;
+        let receipt = send.await?;
+        ensure!(receipt.transaction_hash == hash && receipt.status(), "{name}");
+    }
+    let generation = GolemRegistry::generationOfCall { owner: owner.signer.address() };
+    assert_eq!(stage.node().read(golem_registry(), generation).await?, 3, "each once");
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! SPEC G5, D19: that a grant ended is known from the block in which it did, told or asked for.
 
-use alloy::{primitives::U256, sol_types::SolCall as _};
+use alloy::{primitives::U256, sol, sol_types::SolCall as _};
 use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::{GolemRegistry, framework::DELEGATION_MANAGER, golem_registry};
 use bardo_testkit::{Agent, Owner, Stage, dollars, swap};
 use golem_chain::{AccountKind, End, Heads, WatchFault, revocation, watch};
-use golem_delegation::{Delegation, PermissionContext, State, blast_radius::Ended};
+use golem_delegation::{
+    Caveat, Delegation, PermissionContext, State, blast_radius::Ended, enforcers, terms::Nonce,
+};
 use std::time::Duration;
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -22,6 +24,10 @@ fn socket(stage: &Stage) -> Result<Url> {
     let mut url = stage.chain().url().clone();
     ensure!(url.set_scheme("ws").is_ok());
     Ok(url)
+}
+
+sol! {
+    function incrementNonce(address delegationManager) external;
 }
 
 type Watching = JoinHandle<Result<End, WatchFault>>;
@@ -83,6 +89,22 @@ async fn a_revocation_is_known_in_its_block_told_or_asked_for() -> Result<()> {
         let block = revoke_all(&stage, &owner).await?;
         let end = ended(watched).await?;
         assert_eq!((end.block.number, end.cause.state()), (block, State::RevokedByOwner));
+
+        // All grants that name the account's nonce end with it.
+        let mut agent = Agent::hired(&stage, &owner, 5).await?;
+        agent.grant.caveats.push(Caveat::new(enforcers::NONCE, Nonce(U256::ZERO).encode()));
+        agent.grant = owner.signer.grant(&stage.domain(), agent.grant)?;
+        let watched = watching(heads(&stage)?, &agent.grant).await?;
+        let _ = agent.attempt(&stage, &swap(&stage, agent.account, dollars(1))).await?.receipt()?;
+        let raise = incrementNonceCall { delegationManager: DELEGATION_MANAGER }.abi_encode();
+        let raised =
+            stage.send_as(agent.account, enforcers::NONCE, U256::ZERO, raise.into()).await?;
+        let end = ended(watched).await?;
+        assert_eq!(
+            (Some(end.block.number), end.cause.state()),
+            (raised.block_number, State::RevokedByOwner)
+        );
+        ensure!(matches!(end.cause, Ended::NonceRaised { .. }), "{end:?}");
 
         let agent = Agent::hired(&stage, &owner, 5).await?;
         let watched = watching(heads(&stage)?, &agent.grant).await?;

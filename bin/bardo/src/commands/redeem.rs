@@ -1,6 +1,6 @@
 use crate::{
     answer::{Answer, Failure, OrUse},
-    cli::{RedeemArgs, SessionAccountKind},
+    cli::{RedeemArgs, SessionAccountKind, confirmations, tell},
     commands::simulate::{redemption, refused},
     input,
 };
@@ -11,9 +11,8 @@ use golem_chain::{Foresight, Landing, Lane, LanePolicy, Node, Operations, hybrid
 use golem_custody::{Receipt, SessionAccount, SessionSigner};
 use serde_json::{Value, json};
 use std::{
-    io::{Write, stderr},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How often the node is asked by somebody who waits.
@@ -24,10 +23,11 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let key = input::session(&args.secret)?;
     let node = args.call.node.connect().await?;
-    // The chain's clock is the one that a clearance is made by.
-    let now = node.head().await?.timestamp;
+    // A clearance is made by the chain's clock, and grows old by this machine's.
+    let (began, asked_at) = (node.head().await?.timestamp, Instant::now());
+    let clock = move || began.saturating_add(asked_at.elapsed().as_secs());
     let mut policy = LanePolicy {
-        confirmations: args.confirmations,
+        confirmations: confirmations(args.confirmations, &node),
         poll: POLL,
         give_up: Duration::from_secs(args.timeout),
         ..LanePolicy::default()
@@ -39,11 +39,11 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     let landing = if let Some(bundler) = &args.bundler {
         let account = session_account(args, key.address())?;
         let operations =
-            Operations::through(bundler, foresight, account, key, policy, move || now).await?;
+            Operations::through(bundler, foresight, account, key, policy, clock).await?;
         let operations = operations.telling(tell);
         operations.redeem(&redemption).await?
     } else {
-        let mut lane = Lane::new(foresight, key, policy, move || now).telling(tell);
+        let mut lane = Lane::new(foresight, key, policy, clock).telling(tell);
         if let Some(private) = private(args, &node).await? {
             lane = lane.through(private);
         }
@@ -65,11 +65,6 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
             Answer::no(json, text)
         }
     })
-}
-
-/// Whatever happens next, the sender can look it up.
-fn tell(hash: B256) {
-    let _ = writeln!(stderr(), "sending {hash}");
 }
 
 fn shown(receipt: &Receipt) -> Value {

@@ -225,6 +225,13 @@ impl Law {
                 }
                 self.calls = Some(self.calls.map_or(left, |before| before.min(left)));
             }
+            // One that has not come yet will come; one that is past is past.
+            Rule::Nonce(nonce) => {
+                let current = self.counted(count);
+                if current > nonce.0 {
+                    self.end(Ended::NonceRaised { nonce: nonce.0, current });
+                }
+            }
             Rule::Opaque(opaque) => self.not_counted(opaque.enforcer.to_string()),
             Rule::ValueLte(_) | Rule::ExactCalldata(_) | Rule::MultiTokenPeriod(_) => {
                 let bound = self.outflow.bind(rule, U256::ZERO);

@@ -39,7 +39,7 @@ pub struct Observed {
     /// Charters, by the link's delegator and the Golem.
     pub charters: BTreeMap<(Address, B256), CharterFacts>,
     /// What enforcers have counted, by the link's hash and the enforcer: calls, base units that were sent, for an
-    /// allowance by period those of the present one, for a life's budget micro-dollars.
+    /// allowance by period those of the present one, for a life's budget micro-dollars, for a nonce the account's.
     pub counters: BTreeMap<(B256, Address), U256>,
     /// What each vault that a charter lists is made of, by its `asset()`.
     pub vaults: BTreeMap<Address, Address>,

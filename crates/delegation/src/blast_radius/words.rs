@@ -236,6 +236,13 @@ pub enum Ended {
         /// The lowest that counts.
         lowest: u16,
     },
+    /// The account's nonce is past the one that a link names.
+    NonceRaised {
+        /// Of the link.
+        nonce: U256,
+        /// The account's.
+        current: U256,
+    },
     /// The owner revoked everything.
     GenerationRevoked {
         /// Of the charter.
@@ -267,9 +274,10 @@ impl Ended {
     pub const fn state(&self) -> State {
         match self {
             Self::Expired { .. } => State::Expired,
-            Self::Disabled { .. } | Self::EpochRevoked { .. } | Self::GenerationRevoked { .. } => {
-                State::RevokedByOwner
-            }
+            Self::Disabled { .. }
+            | Self::EpochRevoked { .. }
+            | Self::NonceRaised { .. }
+            | Self::GenerationRevoked { .. } => State::RevokedByOwner,
             Self::NoCallsLeft { .. } | Self::WindowRefuses { .. } => State::Exhausted,
         }
     }
@@ -285,6 +293,9 @@ impl fmt::Display for Ended {
             }
             Self::GenerationRevoked { generation, current } => {
                 write!(f, "generation {generation} is revoked: it is {current} now")
+            }
+            Self::NonceRaised { nonce, current } => {
+                write!(f, "nonce {nonce} is revoked: the account's is {current} now")
             }
             Self::NoCallsLeft { delegation } => {
                 write!(f, "delegation {delegation} has no redemptions left")

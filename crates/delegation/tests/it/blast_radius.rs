@@ -13,8 +13,8 @@ use golem_delegation::{
         Cadence, CharterMood, Class, Classes, DreamMode, Erc20PeriodTransfer, Erc20Streaming,
         Erc20TransferAmount, ExactCalldata, GolemCharter, GolemPhase, LimitedCalls, ListedTarget,
         ListedToken, Listing, MoodBounds, MortalityTimeWindow, MultiTokenPeriod,
-        NativeTokenPeriodTransfer, NativeTokenStreaming, NativeTokenTransferAmount, Redeemer,
-        ReplicantBudget, Role, Timestamp, TokenPeriod, ValueLte,
+        NativeTokenPeriodTransfer, NativeTokenStreaming, NativeTokenTransferAmount, Nonce,
+        Redeemer, ReplicantBudget, Role, Timestamp, TokenPeriod, ValueLte,
     },
 };
 use proptest::prelude::*;
@@ -373,6 +373,14 @@ fn nothing_is_left_to_take_once_the_grant_is_over() {
     let limited = root(&[charter(), Rule::LimitedCalls(LimitedCalls(U256::from(3)))]);
     let enforcer = environment().enforcer(Kind::LimitedCalls).unwrap();
     counted.counters.insert((limited.hash().0, enforcer), U256::from(3));
+    let numbered = |nonce: u64| root(&[charter(), Rule::Nonce(Nonce(U256::from(nonce)))]);
+    let enforcer = environment().enforcer(Kind::Nonce).unwrap();
+    let mut raised = poor.clone();
+    for nonce in [4, 5, 6] {
+        raised.counters.insert((numbered(nonce).hash().0, enforcer), U256::from(5));
+    }
+    // The account's own, and one that has yet to come.
+    assert!([5, 6].iter().all(|nonce| of(vec![numbered(*nonce)], NOW, &raised).ended.is_none()));
 
     let ends = [
         of(vec![link.clone()], NOW + WEEK, &poor),
@@ -381,6 +389,7 @@ fn nothing_is_left_to_take_once_the_grant_is_over() {
         of(vec![link.clone()], NOW, &generation),
         of(vec![link.clone()], NOW, &superseded),
         of(vec![limited], NOW, &counted),
+        of(vec![numbered(4)], NOW, &raised),
     ];
 
     assert!(matches!(ends[0].ended, Some(Ended::Expired { .. })));
@@ -389,6 +398,10 @@ fn nothing_is_left_to_take_once_the_grant_is_over() {
     assert!(matches!(ends[3].ended, Some(Ended::GenerationRevoked { generation: 0, current: 1 })));
     assert!(matches!(ends[4].ended, Some(Ended::WindowRefuses { .. })));
     assert!(matches!(ends[5].ended, Some(Ended::NoCallsLeft { .. })));
+    assert_eq!(
+        ends[6].to_string().matches("nonce 4 is revoked: the account's is 5 now").count(),
+        1
+    );
     for end in ends {
         assert_eq!(end.total(), micro(0), "{end}");
         assert!(end.assets.iter().all(|asset| asset.amount == micro(0)));
