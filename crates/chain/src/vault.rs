@@ -1,5 +1,5 @@
 use crate::{
-    Account, AccountKind, ChainFault, Node, OwnerError,
+    Account, AccountKind, ChainFault, Node, OwnerError, SharedAccount,
     account::UPGRADED,
     explain_revert,
     node::rpc,
@@ -8,6 +8,7 @@ use crate::{
 use alloy::{
     primitives::{Address, B256, Bytes, U256, uint},
     providers::Provider,
+    rpc::types::TransactionReceipt,
     sol_types::SolCall,
 };
 use bardo_bindings::{
@@ -140,18 +141,8 @@ impl Account {
         withdrawal: &Withdrawal,
         ceiling: U256,
     ) -> Result<Withdrawn, OwnerError> {
-        let Withdrawal { to, ether, .. } = *withdrawal;
-        let mut tokens = withdrawal.tokens.clone();
-        // All of a token can leave once.
-        tokens.sort_unstable();
-        tokens.dedup();
-        let before = Holdings::of(node, self.address, &tokens).await?;
-        let mut sends: Vec<(Option<Address>, U256)> =
-            before.tokens.iter().map(|(token, amount)| (Some(*token), *amount)).collect();
-        if ether {
-            sends.push((None, before.ether));
-        }
-        sends.retain(|(_, amount)| !amount.is_zero());
+        let to = withdrawal.to;
+        let (before, mut sends) = withdrawal.of(node, self.address).await?;
         if sends.is_empty() {
             return Ok(Withdrawn::Nothing);
         }
@@ -189,28 +180,84 @@ impl Account {
         };
 
         let receipts: Vec<_> = created.into_iter().chain(acted).collect();
-        let after = Holdings::of(node, self.address, &tokens).await?;
-        let left = |(token, amount): &(Option<Address>, U256)| match token {
-            None => after.ether,
-            Some(token) => {
-                let held = after.tokens.iter().find(|(one, _)| one == token);
-                // What was not seen to leave is still there.
-                held.map_or(*amount, |(_, left)| *left)
-            }
-        };
-        Ok(Withdrawn::Done {
-            moved: sends
-                .iter()
-                .map(|send| Moved { token: send.0, amount: send.1, left: left(send) })
-                .collect(),
-            transactions: receipts.iter().map(|receipt| receipt.transaction_hash).collect(),
-            gas_used: receipts.iter().map(|receipt| receipt.gas_used).sum(),
-        })
+        out(node, self.address, &sends, &receipts).await
     }
 }
 
+impl SharedAccount {
+    /// The same for an account that several keys rule: they agree to it, and the first of them sends it.
+    pub async fn withdraw(
+        &self,
+        node: &Node,
+        keys: &[OwnerSigner],
+        withdrawal: &Withdrawal,
+        ceiling: U256,
+    ) -> Result<Withdrawn, OwnerError> {
+        let (_, sends) = withdrawal.of(node, self.address).await?;
+        if sends.is_empty() {
+            return Ok(Withdrawn::Nothing);
+        }
+        let calls = executions(withdrawal.to, &sends);
+        match self.act(node, keys, &calls, ceiling).await {
+            Ok(receipt) => out(node, self.address, &sends, &[receipt]).await,
+            Err(error) => {
+                let OwnerError::WouldFail { source, .. } = &error else { return Err(error) };
+                let Some(data) = revert_data(source) else { return Err(error) };
+                let (_, context) = self.agreement(node, keys, &calls).await?;
+                let reason = explain_revert(&data, &context).reason;
+                Ok(Withdrawn::Refused { reason, created: None })
+            }
+        }
+    }
+}
+
+/// So much of a token; of native coins where there is none.
+type Send = (Option<Address>, U256);
+
+impl Withdrawal {
+    /// What the account has, and what of it is to be sent.
+    async fn of(&self, node: &Node, account: Address) -> Result<(Holdings, Vec<Send>), ChainFault> {
+        let mut tokens = self.tokens.clone();
+        // All of a token can leave once.
+        tokens.sort_unstable();
+        tokens.dedup();
+        let before = Holdings::of(node, account, &tokens).await?;
+        let tokens = before.tokens.iter().map(|(token, amount)| (Some(*token), *amount));
+        let ether = self.ether.then_some((None, before.ether));
+        let sends = tokens.chain(ether).filter(|(_, amount)| !amount.is_zero()).collect();
+        Ok((before, sends))
+    }
+}
+
+/// What is there since.
+async fn out(
+    node: &Node,
+    account: Address,
+    sends: &[Send],
+    receipts: &[TransactionReceipt],
+) -> Result<Withdrawn, OwnerError> {
+    let tokens: Vec<Address> = sends.iter().filter_map(|(token, _)| *token).collect();
+    let after = Holdings::of(node, account, &tokens).await?;
+    let left = |(token, amount): &Send| match token {
+        None => after.ether,
+        Some(token) => {
+            let held = after.tokens.iter().find(|(one, _)| one == token);
+            // What was not seen to leave is still there.
+            held.map_or(*amount, |(_, left)| *left)
+        }
+    };
+    Ok(Withdrawn::Done {
+        moved: sends
+            .iter()
+            .map(|send| Moved { token: send.0, amount: send.1, left: left(send) })
+            .collect(),
+        transactions: receipts.iter().map(|receipt| receipt.transaction_hash).collect(),
+        gas_used: receipts.iter().map(|receipt| receipt.gas_used).sum(),
+    })
+}
+
 /// One call for each thing that is sent.
-fn executions(to: Address, sends: &[(Option<Address>, U256)]) -> Vec<Execution> {
+fn executions(to: Address, sends: &[Send]) -> Vec<Execution> {
     sends
         .iter()
         .map(|(token, amount)| match token {

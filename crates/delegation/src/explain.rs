@@ -11,6 +11,10 @@ use alloy_primitives::{Address, Selector, U256, keccak256};
 use std::{collections::BTreeSet, fmt};
 
 const SECONDS_OF_DAY: u64 = 86_400;
+/// Seconds from which on nothing ends: tens of thousands of years from now.
+const NEVER: u128 = 1 << 40;
+/// How deep groups within groups are read.
+const MOST_DEEP: usize = 4;
 
 /// A delegation in words: who may act for whom, what each caveat says, and what nobody said.
 ///
@@ -162,13 +166,8 @@ impl Explanation {
             enforcer: caveat.enforcer,
             kind: environment.kind(caveat.enforcer),
             sentences: match rule {
-                Ok(rule) => rule.explain(),
-                Err(error) if error.is_final() => {
-                    vec![format!("Its enforcer refuses it, and so nothing can be done: {error}.")]
-                }
-                Err(error) => {
-                    vec![format!("It cannot be read here, and may allow anything: {error}.")]
-                }
+                Ok(rule) => rule.explain_in(environment, MOST_DEEP),
+                Err(error) => vec![unread(error)],
             },
         });
         Self {
@@ -218,7 +217,7 @@ fn gaps(
     read: &[Result<Rule, TermsError>],
 ) -> Vec<Gap> {
     let rules: Vec<&Rule> = read.iter().flatten().collect();
-    let unknown = rules.iter().filter(|rule| matches!(rule, Rule::Opaque(_))).count();
+    let unknown = rules.iter().map(|rule| rule.unknown_in(environment, MOST_DEEP)).sum();
     let named = rules.iter().any(|rule| matches!(rule, Rule::Redeemer(_)));
     let found = [
         (delegation.caveats.is_empty(), Gap::NoCaveats),
@@ -371,7 +370,7 @@ impl Rule {
     const fn ends(&self) -> bool {
         match self {
             Self::GolemCharter(_) | Self::MortalityTimeWindow(_) | Self::ReplicantBudget(_) => true,
-            Self::Timestamp(stock) => stock.before != 0,
+            Self::Timestamp(stock) => stock.before != 0 && stock.before < NEVER,
             Self::BlockNumber(stock) => stock.before != 0,
             _ => false,
         }
@@ -688,6 +687,51 @@ fn holdings(rule: &Holdings) -> String {
         priced(&rule.listing),
         rule.series
     )
+}
+
+impl Rule {
+    /// The same, with the caveats of groups read by what is known of their enforcers.
+    fn explain_in(&self, environment: &Environment, deep: usize) -> Vec<String> {
+        let Self::LogicalOrWrapper(either) = self else { return self.explain() };
+        let Some(deep) = deep.checked_sub(1) else { return self.explain() };
+        let count = either.0.len();
+        let mut words = vec![format!(
+            "One of {count} groups of caveats holds, whichever is named by who uses it."
+        )];
+        for (at, group) in (1..).zip(&either.0) {
+            let said = group.iter().map(|caveat| match environment.read(caveat) {
+                Ok(rule) => rule.explain_in(environment, deep).join(" "),
+                Err(error) => unread(&error),
+            });
+            let said: Vec<String> = said.collect();
+            words.push(match said.as_slice() {
+                [] => format!("Group {at}: nothing at all, which allows everything."),
+                some => format!("Group {at}: {}", some.join(" ")),
+            });
+        }
+        words
+    }
+
+    /// How many enforcers it leads to that nobody here knows.
+    fn unknown_in(&self, environment: &Environment, deep: usize) -> usize {
+        match (self, deep.checked_sub(1)) {
+            (Self::Opaque(_), _) | (Self::LogicalOrWrapper(_), None) => 1,
+            (Self::LogicalOrWrapper(either), Some(deep)) => {
+                let read = either.0.iter().flatten().map(|caveat| environment.read(caveat));
+                read.map(|rule| rule.map_or(0, |rule| rule.unknown_in(environment, deep))).sum()
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What is said of a caveat that does not read.
+fn unread(error: &TermsError) -> String {
+    if error.is_final() {
+        format!("Its enforcer refuses it, and so nothing can be done: {error}.")
+    } else {
+        format!("It cannot be read here, and may allow anything: {error}.")
+    }
 }
 
 fn either(groups: &[Vec<Caveat>]) -> String {

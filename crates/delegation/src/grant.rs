@@ -424,7 +424,9 @@ impl<'a> Grant<'a> {
     /// ```
     pub fn next_charter(&self) -> Result<GolemCharter, GrantError> {
         let epoch = self.charter.epoch;
-        let epoch = epoch.checked_add(1).ok_or(GrantError::LastEpoch { epoch })?;
+        // The registry never admits the last number there is.
+        let next = epoch.checked_add(1).filter(|next| *next != u16::MAX);
+        let epoch = next.ok_or(GrantError::LastEpoch { epoch })?;
         Ok(GolemCharter { epoch, ..self.charter.clone() })
     }
 

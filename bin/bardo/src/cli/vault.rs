@@ -43,6 +43,7 @@ the framework stands there, or where another owner rules it."))]
     #[command(after_help = with_proxy_note!("Examples:
   bardo vault withdraw --rpc URL --token 0x… --token 0x… --all-ether --key-file owner.key
   bardo vault withdraw --rpc URL --account 0xYOUR-EOA --to 0x… --token 0x… --key-file owner.key
+  bardo vault withdraw --rpc URL --account 0xMULTISIG --to 0x… --all-ether --key-file one.key --co-key-file two.key
 
 All of each token that is named leaves, or nothing does. A vault that holds something but was
 not created yet is created by a transaction before. An EOA that empties itself (--account, its
@@ -91,7 +92,7 @@ pub(crate) struct VaultStatusArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct VaultWithdrawArgs {
-    /// The account to empty: a Hybrid account of this key, or its own EOA [default: its vault]
+    /// The account to empty: a Hybrid account of this key, its own EOA, or with --co-key-file a MultiSig account [default: its vault]
     #[arg(long, value_name = "ADDRESS", value_parser = input::address, conflicts_with_all = ["salt", "proxy_code"])]
     pub(crate) account: Option<Address>,
     #[command(flatten)]
@@ -105,6 +106,9 @@ pub(crate) struct VaultWithdrawArgs {
     /// All native coins too
     #[arg(long)]
     pub(crate) all_ether: bool,
+    /// A further key of an account that several keys rule; may be repeated. All of them sign, and one of them sends
+    #[arg(long = "co-key-file", value_name = "FILE", requires_all = ["account", "to"])]
+    pub(crate) co_keys: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) send: SendArgs,
     #[command(flatten)]

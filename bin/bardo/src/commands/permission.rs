@@ -189,7 +189,7 @@ fn explained(granted: &Granted, asked: Option<&Request>, tokens: &Tokens) -> (Va
             if said.is_empty() {
                 sentences.push("It is what was asked for.".to_owned());
             } else {
-                sentences.push("The owner changed what was asked for:".to_owned());
+                sentences.push("It is not word for word what was asked for:".to_owned());
                 sentences.extend(said.into_iter().map(|line| format!("- {line}")));
             }
         }

@@ -1,14 +1,15 @@
 use crate::{
-    answer::{Answer, Failure},
+    answer::{Answer, Failure, OrUse},
     cli::{DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs},
     input,
 };
 use alloy::primitives::{Address, U256};
 use anyhow::{anyhow, ensure};
 use golem_chain::{
-    Account, AccountCode, Holdings, Moved, Node, OwnerError, Withdrawal, Withdrawn, account_code,
-    hybrid_account,
+    Account, AccountCode, Holdings, Moved, Node, OwnerError, SharedAccount, Withdrawal, Withdrawn,
+    account_code, hybrid_account,
 };
+use golem_custody::OwnerSigner;
 use serde_json::{Value, json};
 
 /// `bardo vault`
@@ -111,14 +112,21 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
     };
     let from = args.account.or(vault.as_ref().map(|vault| vault.address)).unwrap_or(owner);
     sensible(args, from, to).map_err(Failure::Use)?;
+    let keys: Vec<OwnerSigner> = args
+        .co_keys
+        .iter()
+        .map(|file| OwnerSigner::from_key_file(file))
+        .collect::<Result<_, _>>()
+        .or_use()?;
     let node = args.send.connect().await?;
-    let account = match ruled(&node, owner, vault, from).await {
-        Ok(account) => account,
-        Err(error) => return refused_by_us(error),
-    };
     let withdrawal = Withdrawal { to, tokens: args.tokens.clone(), ether: args.all_ether };
-    let ceiling = args.send.ceiling();
-    let withdrawn = match account.withdraw(&node, &signer, &withdrawal, ceiling).await {
+    let withdrawn = if keys.is_empty() {
+        alone(args, &node, &signer, vault, from, &withdrawal).await
+    } else {
+        let keys: Vec<OwnerSigner> = std::iter::once(signer).chain(keys).collect();
+        together(args, &node, &keys, from, &withdrawal).await
+    };
+    let withdrawn = match withdrawn {
         Ok(withdrawn) => withdrawn,
         Err(error) => return refused_by_us(error),
     };
@@ -133,9 +141,9 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
         ),
         Withdrawn::Done { moved, transactions, gas_used } => {
             // An EOA keeps gas money; anything else that stayed is not out.
-            let out = moved.iter().all(|one| {
-                one.left.is_zero() || (one.token.is_none() && account.address == account.owner)
-            });
+            let out = moved
+                .iter()
+                .all(|one| one.left.is_zero() || (one.token.is_none() && from == owner));
             let rows: Vec<Value> = moved.iter().map(row).collect();
             let mut text = format!("from {from} to {to} ({gas_used} gas)\n");
             moved.iter().for_each(|one| text.push_str(&line(one)));
@@ -151,6 +159,30 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
             if out { Answer::yes(json, text) } else { Answer::no(json, text) }
         }
     })
+}
+
+async fn alone(
+    args: &VaultWithdrawArgs,
+    node: &Node,
+    signer: &OwnerSigner,
+    vault: Option<Account>,
+    from: Address,
+    withdrawal: &Withdrawal,
+) -> Result<Withdrawn, OwnerError> {
+    let account = ruled(node, signer.address(), vault, from).await?;
+    account.withdraw(node, signer, withdrawal, args.send.ceiling()).await
+}
+
+/// The same for an account that several keys rule: they sign, and one of them sends.
+async fn together(
+    args: &VaultWithdrawArgs,
+    node: &Node,
+    keys: &[OwnerSigner],
+    from: Address,
+    withdrawal: &Withdrawal,
+) -> Result<Withdrawn, OwnerError> {
+    let shared = SharedAccount::at(node, from).await?;
+    shared.withdraw(node, keys, withdrawal, args.send.ceiling()).await
 }
 
 /// What nobody can have meant.
@@ -181,7 +213,10 @@ async fn ruled(
 /// An account that this key must not or cannot move is a refusal; the rest are faults.
 fn refused_by_us(error: OwnerError) -> Result<Answer, Failure> {
     match error {
-        OwnerError::NotTheOwner { .. } | OwnerError::UnknownCode { .. } => {
+        OwnerError::NotTheOwner { .. }
+        | OwnerError::UnknownCode { .. }
+        | OwnerError::NotShared { .. }
+        | OwnerError::TooFewKeys { .. } => {
             let reason = error.to_string();
             Ok(Answer::no(json!({ "withdrawn": false, "reason": reason }), reason))
         }

@@ -15,7 +15,7 @@ use bardo_testkit::{Stage, dollars, fixed_signer, root};
 use golem_chain::{Account, hybrid_account, local::FAUCET};
 use golem_custody::Execution;
 use serde_json::{Value, json};
-use std::{fs, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
 fn ether(amount: u64) -> U256 {
     U256::from(amount) * U256::from(1_000_000_000_000_000_000u64)
@@ -418,5 +418,57 @@ fn a_withdrawal_that_nobody_can_have_meant_is_wrong_use() -> Result<()> {
     }
     let ran = bardo(["vault", "status", "--rpc", "http://127.0.0.1:1"])?;
     ensure!(ran.code == 2, "whose? {ran:?}");
+    Ok(())
+}
+
+/// G5, D18: two of three keys take everything out by one transaction; one of them cannot.
+#[tokio::test]
+async fn owners_together_take_everything_out_by_one_transaction() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owners = stage.multisig_owner().await?;
+    let folder = tempfile::tempdir()?;
+    let path = |byte: u8| folder.path().join(format!("{byte:x}.key")).display().to_string();
+    for byte in [0x11_u8, 0x12] {
+        fs::write(path(byte), B256::repeat_byte(byte).to_string())?;
+        fs::set_permissions(path(byte), fs::Permissions::from_mode(0o600))?;
+    }
+    for key in owners.keys() {
+        stage.fund(key.address(), bardo_testkit::STIPEND, U256::ZERO).await?;
+    }
+    let held = stage.balance_of(stage.book().usdc, owners.address()).await?;
+    let coins = stage.node().balance(owners.address()).await?;
+    ensure!(!held.is_zero() && !coins.is_zero(), "there is something to take out");
+    let (usdc, home) = (stage.book().usdc, Address::repeat_byte(0xb0));
+    let withdraw = |words: &[&str]| {
+        let (account, token) = (owners.address().to_string(), usdc.to_string());
+        let fixed = [
+            "vault",
+            "withdraw",
+            "--json",
+            "--rpc",
+            stage.chain().url().as_str(),
+            "--account",
+            &account,
+            "--to",
+            &home.to_string(),
+            "--token",
+            &token,
+            "--all-ether",
+        ];
+        bardo([&fixed[..], words].concat())
+    };
+
+    let alone = withdraw(&["--key-file", &path(0x11)])?;
+    let twice = withdraw(&["--key-file", &path(0x11), "--co-key-file", &path(0x11)])?;
+    assert_eq!((alone.code, twice.code), (1, 1), "{alone:?} {twice:?}");
+    ensure!(twice.json()?["reason"].as_str().is_some_and(|why| why.contains("2 of its keys")));
+    assert_eq!(stage.balance_of(usdc, home).await?, U256::ZERO);
+
+    let both = withdraw(&["--key-file", &path(0x11), "--co-key-file", &path(0x12)])?;
+    assert_eq!(both.code, 0, "{both:?}");
+    assert_eq!(both.json()?["transactions"].as_array().map(Vec::len), Some(1));
+    assert_eq!(stage.balance_of(usdc, home).await?, held);
+    assert_eq!(stage.node().balance(home).await?, coins);
+    assert_eq!(stage.node().balance(owners.address()).await?, U256::ZERO);
     Ok(())
 }

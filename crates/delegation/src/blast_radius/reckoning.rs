@@ -64,7 +64,9 @@ impl<'a> Reckoning<'a> {
                 continue;
             }
             for vault in charter.vaults() {
-                let asset = observed.vaults.get(&vault);
+                // Nobody's vault is made of nothing, or of itself.
+                let sane = |asset: &&Address| !asset.is_zero() && **asset != vault;
+                let asset = observed.vaults.get(&vault).filter(sane);
                 untold.extend(asset.is_none().then_some(vault));
                 tokens.insert(asset.copied().unwrap_or(vault));
             }

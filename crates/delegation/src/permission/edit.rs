@@ -113,6 +113,11 @@ pub enum Edit {
         /// Granted.
         granted: u64,
     },
+    /// A start that the request left open: what has come together since then can be taken at once.
+    StartChosen {
+        /// When.
+        granted: u64,
+    },
     /// It expires, which was not asked for.
     ExpiryAdded {
         /// When.
@@ -156,7 +161,7 @@ pub enum Edit {
 }
 
 impl Edit {
-    /// Every difference. What the request leaves open is no difference.
+    /// Every difference. Which account it is was the owner's to choose; a start that was left open is told.
     ///
     /// ```
     /// use golem_delegation::permission::{Edit, Request};
@@ -243,6 +248,7 @@ impl Edit {
                 (Time::Expiry, false) => "expiryEarlier",
                 (Time::Expiry, true) => "expiryLater",
             },
+            Self::StartChosen { .. } => "startChosen",
             Self::ExpiryAdded { .. } => "expiryAdded",
             Self::ExpiryRemoved { .. } => "expiryRemoved",
             Self::Redeemers { .. } => "redeemersChanged",
@@ -308,5 +314,8 @@ fn permissions(asked: &Permission, granted: &Permission, edits: &mut Vec<Edit>) 
             }
         },
     }
-    time(Time::Start, asked.start(), granted.start(), edits);
+    match (asked.start(), granted.start()) {
+        (None, Some(granted)) => edits.push(Edit::StartChosen { granted }),
+        (asked, granted) => time(Time::Start, asked, granted, edits),
+    }
 }

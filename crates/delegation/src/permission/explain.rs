@@ -267,8 +267,10 @@ impl Granted {
                     opaque.enforcer
                 ),
                 known => format!(
-                    "A caveat {} binds it too, of which the answer says nothing.",
-                    known.kind().map_or("of no name", crate::Kind::name)
+                    "A caveat {} binds it too, of which the answer says nothing, and what is said above is the \
+                     most: {}",
+                    known.kind().map_or("of no name", crate::Kind::name),
+                    known.explain().join(" ")
                 ),
             });
         }
@@ -329,6 +331,10 @@ impl Edit {
                 let verb = if granted > asked { "put off" } else { "brought forward" };
                 format!("The {of} was {verb} from {} to {}.", Utc(*asked), Utc(*granted))
             }
+            Self::StartChosen { granted } => format!(
+                "It starts on {}, which was left open: what has come together since then can be taken at once.",
+                Utc(*granted)
+            ),
             Self::ExpiryAdded { granted } => format!("It was given an end: {}.", Utc(*granted)),
             Self::ExpiryRemoved { asked } => {
                 format!("It has no end, though one was asked for: {}.", Utc(*asked))

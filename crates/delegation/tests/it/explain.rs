@@ -819,3 +819,42 @@ fn others(leaf: &serde_json::Value) -> Vec<serde_json::Value> {
         _ => Vec::new(),
     }
 }
+
+/// What stands in a group is read like any other caveat, and what nobody knows there is called so.
+#[test]
+fn groups_are_read_and_what_is_unknown_in_them_is_said() {
+    let environment = environment();
+    let known = |rule: &Rule| environment.caveat(rule).unwrap().unwrap();
+    let targets = (1..=6).map(Address::repeat_byte).collect::<Vec<_>>();
+    let clock = environment.enforcer(Kind::Timestamp).unwrap();
+    let groups = vec![
+        vec![known(&Rule::AllowedTargets(AllowedTargets(targets.clone())))],
+        vec![Caveat::new(Address::repeat_byte(0xbb), vec![0x12, 0x34])],
+        vec![Caveat::new(clock, vec![0])],
+        vec![],
+    ];
+    let wrapped = Rule::LogicalOrWrapper(LogicalOrWrapper(groups));
+    let words = Explanation::of(&grant(&[wrapped.clone()]), &environment);
+    let said = words.clauses[0].sentences.join("\n");
+
+    assert!(targets.iter().all(|target| said.contains(&target.to_string())), "{said}");
+    assert!(said.contains("Group 2: An unknown enforcer"), "{said}");
+    assert!(said.contains("Group 3: Its enforcer refuses it"), "{said}");
+    assert!(said.contains("Group 4: nothing at all, which allows everything."), "{said}");
+    assert!(words.gaps.contains(&Gap::Unknown(1)), "{:?}", words.gaps);
+
+    // Groups within groups are read to a depth, and what lies deeper is not known.
+    let mut nested = wrapped;
+    for _ in 0..50 {
+        nested = Rule::LogicalOrWrapper(LogicalOrWrapper(vec![vec![known(&nested)]]));
+    }
+    assert!(Explanation::of(&grant(&[nested]), &environment).gaps.contains(&Gap::Unknown(1)));
+}
+
+/// An end that lies beyond all clocks is none.
+#[test]
+fn an_end_beyond_all_clocks_is_no_expiry() {
+    let until = |before: u128| gaps(&grant(&[Rule::Timestamp(Timestamp { after: 0, before })]));
+    assert!(until(1 << 40).contains(&Gap::NoExpiry));
+    assert!(!until((1 << 40) - 1).contains(&Gap::NoExpiry));
+}

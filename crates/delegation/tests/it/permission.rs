@@ -11,13 +11,23 @@ use alloy_primitives::{Address, U256};
 use golem_delegation::{
     Delegation, Environment, PermissionContext,
     permission::{
-        Allowance, Answer, Asset, Expected, Form, GrantError, Granted, Message, Periodic,
+        Allowance, Answer, Asset, Edit, Expected, Form, GrantError, Granted, Message, Periodic,
         Permission, Request, Rules, Stream, read,
     },
     terms::ApprovalRevocation,
 };
 use serde::Deserialize;
 use serde_json::Value;
+
+/// Nothing was changed; and a start that the request left open is told, and nothing else is.
+fn only_a_start_was_chosen(edits: &[Edit], asked: &Request) -> bool {
+    let open = asked.permission.start().is_none() && asked.permission.asset().is_some();
+    match edits {
+        [] => !open,
+        [Edit::StartChosen { .. }] => open,
+        _ => false,
+    }
+}
 
 /// What of `permissions.json` is compared.
 #[derive(Debug, Deserialize)]

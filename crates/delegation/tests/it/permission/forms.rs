@@ -1,4 +1,4 @@
-use super::{Vectors, answer, requests};
+use super::{Vectors, answer, only_a_start_was_chosen, requests};
 use alloy_primitives::{Address, Bytes, U256};
 use golem_delegation::permission::{
     Answer, Asset, Dependency, Form, FormError, MAX_ADDRESSES, MAX_ENTRIES, MAX_JUSTIFICATION,
@@ -52,7 +52,8 @@ fn the_form_of_2025_is_read_and_written() {
         assert_eq!(ours, vector.request, "{}", vector.name);
         assert_eq!(requests(&ours), (Form::Year2025, vec![request.clone()]));
         let answer = answer(&vector.answer);
-        assert_eq!(file.check(&answer).unwrap().edits(&request), [], "{}", vector.name);
+        let edits = file.check(&answer).unwrap().edits(&request);
+        assert!(only_a_start_was_chosen(&edits, &request), "{}: {edits:?}", vector.name);
         let again = Form::Year2025.write_answers(std::slice::from_ref(&answer)).unwrap();
         let mut expected = vector.answer.clone();
         expected.as_object_mut().unwrap().remove("isAdjustmentAllowed");
@@ -98,7 +99,7 @@ fn a_draft_answer_needs_its_request_or_repeats_it() {
     let granted = file.check(&answers[0]).unwrap();
 
     assert_eq!(granted.owner(), file.owner);
-    assert_eq!(granted.edits(&asked[0]), []);
+    assert!(only_a_start_was_chosen(&granted.edits(&asked[0]), &asked[0]));
     let ours = Form::Draft.write_answers(&answers).unwrap();
     assert_eq!(read(&ours.to_string()).unwrap().message, Message::Answers(answers));
 }

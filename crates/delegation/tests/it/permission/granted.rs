@@ -1,4 +1,4 @@
-use super::{Vectors, answer, with_leaf};
+use super::{Vectors, answer, only_a_start_was_chosen, with_leaf};
 use alloy_primitives::{Address, Bytes, U256};
 use golem_delegation::{
     ANY_DELEGATE, Caveat, ContextError, Kind, PermissionContext, ROOT_AUTHORITY, Rule, enforcers,
@@ -18,7 +18,9 @@ fn every_answer_of_the_wallet_binds_as_it_says_and_nothing_was_edited() {
     for vector in &file.today {
         let granted = file.check(&answer(&vector.answer)).unwrap();
 
-        assert_eq!(granted.edits(&vector.asked.request()), [], "{}", vector.name);
+        let asked = vector.asked.request();
+        let edits = granted.edits(&asked);
+        assert!(only_a_start_was_chosen(&edits, &asked), "{}: {edits:?}", vector.name);
         assert_eq!(granted.signed(), Signed::ByOwnersKey);
         assert_eq!(granted.nonce(), Some(U256::from(3)));
         assert_eq!(granted.further(), []);
