@@ -176,7 +176,7 @@ pub enum ChainFault {
         /// The transaction.
         hash: B256,
         /// What the node last failed at, where it did.
-        source: Option<Box<ChainFault>>,
+        source: Option<Box<Self>>,
     },
     /// Another transaction of the same key was mined in its place.
     #[error(

@@ -834,7 +834,7 @@ fn groups_are_read_and_what_is_unknown_in_them_is_said() {
         vec![],
     ];
     let wrapped = Rule::LogicalOrWrapper(LogicalOrWrapper(groups));
-    let words = Explanation::of(&grant(&[wrapped.clone()]), &environment);
+    let words = Explanation::of(&grant(std::slice::from_ref(&wrapped)), &environment);
     let said = words.clauses[0].sentences.join("\n");
 
     assert!(targets.iter().all(|target| said.contains(&target.to_string())), "{said}");
