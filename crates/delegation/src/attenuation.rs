@@ -88,14 +88,50 @@ pub fn attenuates(parent: &[Rule], child: &[Rule]) -> Result<(), Vec<Looser>> {
 /// many tiny spends can add up to more than under a lower one. In a day this allows for one execution every
 /// twenty-one seconds, in a week for one every two and a half minutes. Who does more is held by the parent's own
 /// count, which the chain keeps too.
+///
+/// ```
+/// use golem_delegation::{EXECUTIONS_IN_A_PERIOD, Rule, attenuates};
+/// # use golem_delegation::terms::{DailySpendLimit, Listing};
+/// # use alloy_primitives::B256;
+/// # let golem_id = B256::repeat_byte(7);
+/// # let day = |cap| [Rule::DailySpendLimit(DailySpendLimit {
+/// #     golem_id, epoch: 1, cap, bucket_minutes: 120, listing: Listing::default() })];
+/// // Of two daily caps the higher one counts in twos: each spend may count for one more.
+/// let cap = 36_000 - EXECUTIONS_IN_A_PERIOD;
+/// assert!(attenuates(&day(36_000), &day(cap)).is_err());
+/// // Buckets that were there before round up too, and the cap rounds down.
+/// assert!(attenuates(&day(36_000), &day(cap - 18)).is_ok());
+/// ```
 pub const EXECUTIONS_IN_A_PERIOD: u64 = 4_096;
 
 /// How many caveats of one kind are compared; a child or a parent with more of one kind is not comparable. It
 /// keeps the work linear.
+///
+/// ```
+/// use golem_delegation::{MOST_OF_ONE_KIND, Rule, attenuates, terms::AllowedTargets};
+/// # use alloy_primitives::Address;
+/// let router = Rule::AllowedTargets(AllowedTargets(vec![Address::repeat_byte(1)]));
+/// let most = vec![router.clone(); MOST_OF_ONE_KIND];
+/// assert!(attenuates(&most, &most).is_ok());
+///
+/// let more = vec![router; MOST_OF_ONE_KIND + 1];
+/// assert_eq!(attenuates(&more, &more).unwrap_err()[0].child, "33 caveats of one kind");
+/// ```
 pub const MOST_OF_ONE_KIND: usize = 32;
 
 impl Environment {
     /// What a delegation's caveats say, in their order.
+    ///
+    /// ```
+    /// use golem_delegation::{Caveat, Environment, Kind, enforcers};
+    /// # use alloy_primitives::{Address, U256};
+    /// # use golem_delegation::terms::LimitedCalls;
+    /// let known = Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(3)).encode());
+    /// let stranger = Caveat::new(Address::repeat_byte(1), vec![]);
+    /// let rules = Environment::stock().rules(&[known, stranger])?;
+    /// assert_eq!([rules[0].kind(), rules[1].kind()], [Some(Kind::LimitedCalls), None]);
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
     pub fn rules(&self, caveats: &[Caveat]) -> Result<Vec<Rule>, TermsError> {
         caveats.iter().map(|caveat| self.read(caveat)).collect()
     }

@@ -54,12 +54,97 @@ use serde::Serialize;
 use worth::{Known, least, sum};
 
 /// Seconds of a day.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, DAY, Observed};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext};
+/// # use golem_delegation::{ROOT_AUTHORITY, terms::Timestamp};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// let radius = BlastRadius::of(&chain, &environment, now, &Observed::default())?;
+/// // The grant ends in three days: this is its last second, and where its last day begins.
+/// assert_eq!(radius.until, Some(now + 3 * DAY - 1));
+/// assert_eq!(radius.days[2].start, now + 2 * DAY);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const DAY: u64 = 86_400;
 /// Days that are listed one by one; totals go on to the end.
+///
+/// ```
+/// use golem_delegation::blast_radius::{Assumption, BlastRadius, MAX_DAYS, Observed};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext};
+/// # use golem_delegation::{ROOT_AUTHORITY, terms::Timestamp};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 1000 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// // The grant ends in a thousand days.
+/// let radius = BlastRadius::of(&chain, &environment, now, &Observed::default())?;
+/// assert_eq!(radius.days.len(), MAX_DAYS);
+/// assert!(radius.assumptions.contains(&Assumption::SeriesCut { days: 366 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const MAX_DAYS: usize = 366;
 /// Assets that are looked at.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, BlastRadiusError, MAX_ASSETS, Observed};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext};
+/// # use golem_delegation::{ROOT_AUTHORITY, terms::Timestamp};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// # let chain = PermissionContext::new(vec![root])?;
+/// let token = |n: usize| Address::left_padding_from(&n.to_be_bytes());
+/// let tokens = (1..=MAX_ASSETS).map(|n| (token(n), Default::default())).collect();
+/// // The chain's own coin is one more.
+/// let mut observed = Observed { tokens, ..Observed::default() };
+/// let radius = BlastRadius::of(&chain, &environment, now, &observed);
+/// assert_eq!(radius, Err(BlastRadiusError::TooManyAssets { limit: 512, actual: 513 }));
+/// observed.tokens.remove(&token(1));
+/// assert_eq!(BlastRadius::of(&chain, &environment, now, &observed)?.assets.len(), MAX_ASSETS);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const MAX_ASSETS: usize = 512;
 /// Caveats that are looked at.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, MAX_CAVEATS, Observed};
+/// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext};
+/// # use golem_delegation::{ROOT_AUTHORITY, terms::Timestamp};
+/// # use alloy_primitives::{Address, B256, Bytes, U256};
+/// # let clock = Address::repeat_byte(3);
+/// # let environment = Environment::default().with(Kind::Timestamp, clock);
+/// # let now = 1_800_000_000;
+/// # let until = Timestamp { after: 0, before: 1_800_000_000 + 3 * 86_400 };
+/// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+/// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, until.encode())],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// let radius = |count| {
+///     let caveats = vec![Caveat::new(clock, until.encode()); count];
+///     let chain = PermissionContext::new(vec![Delegation { caveats, ..root.clone() }]).unwrap();
+///     BlastRadius::of(&chain, &environment, now, &Observed::default())
+/// };
+/// assert!(radius(MAX_CAVEATS).is_ok());
+/// assert!(radius(MAX_CAVEATS + 1).is_err());
+/// ```
 pub const MAX_CAVEATS: usize = 256;
 
 /// Why there is no answer.

@@ -14,6 +14,20 @@ use alloy_primitives::U256;
 use std::collections::BTreeMap;
 
 /// A reservation's name.
+///
+/// ```
+/// use golem_delegation::{Budget, Reservation, SpendTerms};
+/// let mut budget = Budget::new(SpendTerms::new(1_000_000, SpendTerms::DAY, 1)?);
+/// let swap: Reservation = budget.reserve(400_000, 1_000)?;
+/// let other = budget.reserve(400_000, 1_000)?;
+/// assert_ne!(swap, other);
+///
+/// // Released twice it gives back once.
+/// budget.release(swap);
+/// budget.release(swap);
+/// assert_eq!(budget.remaining(1_000)?, 600_000);
+/// # Ok::<(), golem_delegation::SpendRefusal>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reservation(u64);
 

@@ -5,12 +5,56 @@ use alloy_sol_types::{Error as AbiError, SolValue, abi::AbiDecoderConfig};
 /// Longest chain of delegations a context may carry.
 ///
 /// The manager has no limit of its own; a chain this long costs more gas than any honest use.
+///
+/// ```
+/// use golem_delegation::{ContextError, MAX_LINKS, PermissionContext};
+/// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let chain = |links: usize| {
+/// #     let root = Delegation { delegate: Address::ZERO, delegator: Address::ZERO,
+/// #         authority: ROOT_AUTHORITY, caveats: vec![], salt: U256::ZERO,
+/// #         signature: Bytes::new() };
+/// #     let below = |above: &Delegation| {
+/// #         Some(Delegation { authority: above.hash().0, ..above.clone() })
+/// #     };
+/// #     let mut links: Vec<_> = std::iter::successors(Some(root), below).take(links).collect();
+/// #     links.reverse();
+/// #     links
+/// # };
+/// assert!(PermissionContext::new(chain(MAX_LINKS)).is_ok());
+/// let longer = PermissionContext::new(chain(MAX_LINKS + 1));
+/// assert_eq!(longer, Err(ContextError::TooLong { limit: 32, actual: 33 }));
+/// ```
 pub const MAX_LINKS: usize = 32;
 
 /// Largest context that is looked at.
+///
+/// ```
+/// use golem_delegation::{ContextError, MAX_CONTEXT_BYTES, PermissionContext};
+/// let mut bytes = vec![0xff; MAX_CONTEXT_BYTES];
+/// assert_eq!(PermissionContext::decode(&bytes), Err(ContextError::Malformed));
+///
+/// bytes.push(0xff);
+/// let (limit, actual) = (262_144, 262_145);
+/// assert_eq!(PermissionContext::decode(&bytes), Err(ContextError::TooLarge { limit, actual }));
+/// ```
 pub const MAX_CONTEXT_BYTES: usize = 256 * 1024;
 
 /// Why bytes are not a permission context.
+///
+/// ```
+/// use golem_delegation::{ContextError, Delegation, PermissionContext, ROOT_AUTHORITY};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let link = |from: u8, to: u8, authority| Delegation {
+/// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+/// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+/// let root = link(1, 2, ROOT_AUTHORITY);
+/// // Account 3 hands on what was lent to account 2.
+/// let child = link(3, 4, root.hash().0);
+/// let refused = PermissionContext::new(vec![child, root]).unwrap_err();
+/// assert_eq!(refused, ContextError::BrokenDelegator { link: 0 });
+/// assert_eq!(refused.to_string(), "delegator of link 0 is not the delegate of link 1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
@@ -123,12 +167,38 @@ impl PermissionContext {
     }
 
     /// Every link, leaf first.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let root = link(1, 2, ROOT_AUTHORITY);
+    /// let child = link(2, 3, root.hash().0);
+    /// let context = PermissionContext::new(vec![child.clone(), root.clone()])?;
+    /// assert_eq!(context.links(), [child, root]);
+    /// # Ok::<(), golem_delegation::ContextError>(())
+    /// ```
     #[must_use]
     pub fn links(&self) -> &[Delegation] {
         &self.links
     }
 
     /// The link that is redeemed.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let root = link(1, 2, ROOT_AUTHORITY);
+    /// let child = link(2, 3, root.hash().0);
+    /// let context = PermissionContext::new(vec![child.clone(), root])?;
+    /// assert_eq!(context.leaf(), &child);
+    /// # Ok::<(), golem_delegation::ContextError>(())
+    /// ```
     #[must_use]
     pub fn leaf(&self) -> &Delegation {
         #[expect(clippy::expect_used, reason = "`new` refuses an empty chain")]
@@ -136,6 +206,20 @@ impl PermissionContext {
     }
 
     /// The link whose delegator executes.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let root = link(1, 2, ROOT_AUTHORITY);
+    /// let child = link(2, 3, root.hash().0);
+    /// let context = PermissionContext::new(vec![child, root.clone()])?;
+    /// assert_eq!(context.root(), &root);
+    /// assert!(context.root().is_root() && !context.leaf().is_root());
+    /// # Ok::<(), golem_delegation::ContextError>(())
+    /// ```
     #[must_use]
     pub fn root(&self) -> &Delegation {
         #[expect(clippy::expect_used, reason = "`new` refuses an empty chain")]

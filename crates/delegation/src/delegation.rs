@@ -8,11 +8,39 @@ use serde::{
 use std::{fmt, marker::PhantomData, str::FromStr, sync::LazyLock};
 
 /// Authority of a delegation that starts at its delegator: 32 bytes of `ff`.
+///
+/// ```
+/// use golem_delegation::{Delegation, ROOT_AUTHORITY};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let [delegate, delegator] = [1, 2].map(Address::repeat_byte);
+/// # let grant = Delegation { delegate, delegator, authority: ROOT_AUTHORITY, caveats: vec![],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// let child = Delegation { authority: grant.hash().0, ..grant.clone() };
+/// assert_eq!(ROOT_AUTHORITY.0, [0xff; 32]);
+/// assert!(grant.is_root() && !child.is_root());
+/// ```
 pub const ROOT_AUTHORITY: B256 = B256::repeat_byte(0xff);
 
 /// The framework's name for "whoever redeems".
 ///
 /// A delegation to it is redeemable by every account that learns its bytes.
+///
+/// ```
+/// use golem_delegation::{ANY_DELEGATE, ContextError, PermissionContext, ROOT_AUTHORITY};
+/// # use golem_delegation::Delegation;
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let link = |from: u8, to: Address, authority| Delegation {
+/// #     delegate: to, delegator: Address::repeat_byte(from), authority,
+/// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+/// # let [named, somebody] = [2, 4].map(Address::repeat_byte);
+/// // Account 3 hands on what was lent to another, and what was lent to anyone.
+/// let [to_one, to_any] = [named, ANY_DELEGATE].map(|delegate| {
+///     let root = link(1, delegate, ROOT_AUTHORITY);
+///     PermissionContext::new(vec![link(3, somebody, root.hash().0), root])
+/// });
+/// assert_eq!(to_one, Err(ContextError::BrokenDelegator { link: 0 }));
+/// assert!(to_any.is_ok());
+/// ```
 pub const ANY_DELEGATE: Address = address!("0000000000000000000000000000000000000a11");
 
 const CAVEAT_TYPE: &str = "Caveat(address enforcer,bytes terms)";
@@ -57,6 +85,21 @@ impl fmt::Debug for DelegationHash {
 ///
 /// `args` belong to whoever redeems: they are neither hashed nor signed, so no rule may rely on
 /// them (ATK-03).
+///
+/// ```
+/// use golem_delegation::{Caveat, Delegation, ROOT_AUTHORITY};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let [delegate, delegator] = [1, 2].map(Address::repeat_byte);
+/// # let grant = Delegation { delegate, delegator, authority: ROOT_AUTHORITY, caveats: vec![],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// let caveat = Caveat::new(Address::repeat_byte(7), vec![1]);
+/// let hash = |caveat: Caveat| Delegation { caveats: vec![caveat], ..grant.clone() }.hash();
+///
+/// // Whoever redeems may add `args`; other terms make another grant.
+/// let [args, terms] = [vec![2], vec![2]].map(Bytes::from);
+/// assert_eq!(hash(Caveat { args, ..caveat.clone() }), hash(caveat.clone()));
+/// assert_ne!(hash(Caveat { terms, ..caveat.clone() }), hash(caveat));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Caveat {
     /// Contract called before and after the execution.
@@ -283,6 +326,18 @@ impl Delegation {
     }
 
     /// The same grant carrying `signature`.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let [delegate, delegator] = [1, 2].map(Address::repeat_byte);
+    /// # let grant = Delegation { delegate, delegator, authority: ROOT_AUTHORITY, caveats: vec![],
+    /// #     salt: U256::ZERO, signature: Bytes::new() };
+    /// let signed = grant.clone().signed(vec![1; 65]);
+    /// assert_eq!(signed.signature.len(), 65);
+    /// // The signature is no part of what it signs.
+    /// assert_eq!(signed.hash(), grant.hash());
+    /// ```
     #[must_use]
     pub fn signed(mut self, signature: impl Into<Bytes>) -> Self {
         self.signature = signature.into();

@@ -3,6 +3,7 @@
 //! ```
 //! use golem_delegation::{Environment, Kind, enforcers};
 //! assert_eq!(Environment::stock().kind(enforcers::REDEEMER), Some(Kind::Redeemer));
+//! assert!(enforcers::STOCK.contains(&("RedeemerEnforcer", enforcers::REDEEMER)));
 //! ```
 
 use crate::Kind;

@@ -47,6 +47,22 @@ pub struct Explanation {
 }
 
 /// What one caveat says.
+///
+/// ```
+/// use golem_delegation::{Environment, Explanation, Kind};
+/// # use golem_delegation::{Caveat, Delegation, ROOT_AUTHORITY, enforcers, terms::LimitedCalls};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let known = Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(1)).encode());
+/// # let stranger = Caveat::new(Address::repeat_byte(0xee), vec![]);
+/// # let [delegate, delegator] = [1, 2].map(Address::repeat_byte);
+/// # let grant = Delegation { delegate, delegator, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![known, stranger], salt: U256::ZERO, signature: Bytes::new() };
+/// let clauses = Explanation::of(&grant, &Environment::stock()).clauses;
+/// assert_eq!(clauses[0].kind, Some(Kind::LimitedCalls));
+/// assert_eq!(clauses[0].sentences, ["It can be used once at most."]);
+/// // Of the second caveat nothing is known but its enforcer.
+/// assert_eq!((clauses[1].kind, clauses[1].enforcer), (None, Address::repeat_byte(0xee)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
     /// Its enforcer.
@@ -58,6 +74,18 @@ pub struct Clause {
 }
 
 /// Something that a careful owner would have said.
+///
+/// ```
+/// use golem_delegation::{ANY_DELEGATE, Delegation, Environment, Explanation, Gap, ROOT_AUTHORITY};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let [delegate, delegator] = [1, 2].map(Address::repeat_byte);
+/// # let grant = Delegation { delegate, delegator, authority: ROOT_AUTHORITY, caveats: vec![],
+/// #     salt: U256::ZERO, signature: Bytes::from(vec![1; 65]) };
+/// let grant = Delegation { delegate: ANY_DELEGATE, ..grant };
+/// let gaps = Explanation::of(&grant, &Environment::stock()).gaps;
+/// assert_eq!(gaps, [Gap::NoCaveats, Gap::AnyDelegate, Gap::NoExpiry, Gap::NoSpendBound]);
+/// assert_eq!(gaps[2].to_string(), "no expiry: it never ends by itself");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Gap {

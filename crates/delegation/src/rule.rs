@@ -62,6 +62,11 @@ macro_rules! rules {
 
         impl Kind {
             /// Every kind.
+            ///
+            /// ```
+            /// use golem_delegation::Kind;
+            /// assert!(Kind::ALL.iter().all(|kind| kind.name().parse() == Ok(*kind)));
+            /// ```
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// The name that MetaMask's kit knows it by; ours are made the same way.
@@ -246,6 +251,17 @@ rules! {
 }
 
 /// Terms of an enforcer that is not known: they survive a round trip, and say nothing.
+///
+/// ```
+/// use golem_delegation::{Caveat, Environment, Opaque, Rule};
+/// # use alloy_primitives::{Address, Bytes};
+/// let (enforcer, terms) = (Address::repeat_byte(1), Bytes::from(vec![7]));
+/// let caveat = Caveat::new(enforcer, terms.clone());
+/// let rule = Environment::stock().read(&caveat)?;
+/// assert_eq!(rule, Rule::Opaque(Opaque { enforcer, terms }));
+/// assert_eq!(Environment::stock().caveat(&rule)?, Some(caveat));
+/// # Ok::<(), golem_delegation::TermsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Opaque {
     /// The enforcer.
@@ -256,6 +272,14 @@ pub struct Opaque {
 
 impl Opaque {
     /// What stands for a kind in JSON.
+    ///
+    /// ```
+    /// use golem_delegation::{Opaque, Rule};
+    /// # use alloy_primitives::{Address, Bytes};
+    /// let rule = Rule::Opaque(Opaque { enforcer: Address::repeat_byte(1), terms: Bytes::new() });
+    /// assert_eq!(serde_json::to_value(&rule)?["kind"], Opaque::KIND);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub const KIND: &'static str = "opaque";
 }
 
@@ -286,6 +310,14 @@ impl fmt::Display for Kind {
 }
 
 /// No enforcer has that name.
+///
+/// ```
+/// use golem_delegation::{Kind, UnknownKind};
+/// // Names are those of the kit, letter by letter.
+/// let error = "AllowedTargets".parse::<Kind>().unwrap_err();
+/// assert_eq!(error, UnknownKind { name: "AllowedTargets".to_owned() });
+/// assert_eq!(error.to_string(), r#"no caveat is of the kind "AllowedTargets""#);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no caveat is of the kind {name:?}")]
 pub struct UnknownKind {
@@ -392,6 +424,16 @@ impl Environment {
     }
 
     /// A rule as a caveat; none where nothing is known of where its enforcer stands.
+    ///
+    /// ```
+    /// use golem_delegation::{Environment, Rule, enforcers, terms::LimitedCalls};
+    /// # use alloy_primitives::U256;
+    /// let rule = Rule::LimitedCalls(LimitedCalls(U256::from(3)));
+    /// let caveat = Environment::stock().caveat(&rule)?.unwrap();
+    /// assert_eq!(caveat.enforcer, enforcers::LIMITED_CALLS);
+    /// assert_eq!(Environment::default().caveat(&rule)?, None);
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
     pub fn caveat(&self, rule: &Rule) -> Result<Option<Caveat>, TermsError> {
         let enforcer = match rule {
             Rule::Opaque(opaque) => Some(opaque.enforcer),

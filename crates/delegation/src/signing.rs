@@ -7,6 +7,27 @@ use alloy_primitives::{Address, B256, Keccak256, Signature, U256, keccak256};
 use std::sync::LazyLock;
 
 /// Length of the only signature form the manager accepts from a plain key: `r ‖ s ‖ v`.
+///
+/// ```
+/// use golem_delegation::{SIGNATURE_LEN, SignatureError, SigningDomain};
+/// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+/// # use alloy_primitives::{U256, address, hex};
+/// # let owner = address!("7E5F4552091A69125d5DfCb7b8C2659029395Bdf");
+/// # let delegate = address!("2abb527846854CB2652A4b8Fa4Ba856500D8a5ef");
+/// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+/// # let signature = hex!(
+/// #     "231c1f6d6563bf7b5e6b1aa5b32eeb3d170d8d39bee4e5dd55cda68e1b6c894f"
+/// #     "7e0690087c21d58b8aafa489f483e0a1d25a69604895284d4eb010be52e6cc8e1b"
+/// # );
+/// # let grant = Delegation { delegate, delegator: owner, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![], salt: U256::ZERO, signature: signature.into() };
+/// let base = SigningDomain { chain_id: 8453, manager };
+/// assert_eq!(grant.signature.len(), SIGNATURE_LEN);
+/// assert_eq!(base.verify(&grant, owner), Ok(()));
+///
+/// let short = grant.clone().signed(grant.signature.slice(1..));
+/// assert_eq!(base.verify(&short, owner), Err(SignatureError::Length { actual: 64 }));
+/// ```
 pub const SIGNATURE_LEN: usize = 65;
 
 static DOMAIN_TYPE_HASH: LazyLock<B256> = LazyLock::new(|| {
@@ -16,6 +37,29 @@ static DOMAIN_NAME_HASH: LazyLock<B256> = LazyLock::new(|| keccak256("Delegation
 static DOMAIN_VERSION_HASH: LazyLock<B256> = LazyLock::new(|| keccak256("1"));
 
 /// Why a signature is not one of `expected`'s.
+///
+/// ```
+/// use golem_delegation::{SignatureError, SigningDomain};
+/// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+/// # use alloy_primitives::{U256, address, hex};
+/// # let owner = address!("7E5F4552091A69125d5DfCb7b8C2659029395Bdf");
+/// # let delegate = address!("2abb527846854CB2652A4b8Fa4Ba856500D8a5ef");
+/// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+/// # let signature = hex!(
+/// #     "231c1f6d6563bf7b5e6b1aa5b32eeb3d170d8d39bee4e5dd55cda68e1b6c894f"
+/// #     "7e0690087c21d58b8aafa489f483e0a1d25a69604895284d4eb010be52e6cc8e1b"
+/// # );
+/// # let grant = Delegation { delegate, delegator: owner, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![], salt: U256::ZERO, signature: signature.into() };
+/// let base = SigningDomain { chain_id: 8453, manager };
+/// let (expected, actual) = (delegate, owner);
+/// assert_eq!(base.verify(&grant, expected), Err(SignatureError::Signer { expected, actual }));
+///
+/// // Some wallets write 0 and 1 where the contract wants 27 and 28.
+/// let mut bytes = grant.signature.to_vec();
+/// bytes[64] -= 27;
+/// assert_eq!(base.verify(&grant.signed(bytes), owner), Err(SignatureError::Recovery { v: 0 }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
@@ -78,6 +122,26 @@ impl SigningDomain {
     }
 
     /// What a delegator signs: `keccak(0x1901 ‖ separator ‖ delegation hash)`.
+    ///
+    /// ```
+    /// use golem_delegation::SigningDomain;
+    /// # use alloy_primitives::b256;
+    /// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{U256, address, hex};
+    /// # let owner = address!("7E5F4552091A69125d5DfCb7b8C2659029395Bdf");
+    /// # let delegate = address!("2abb527846854CB2652A4b8Fa4Ba856500D8a5ef");
+    /// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+    /// # let signature = hex!(
+    /// #     "231c1f6d6563bf7b5e6b1aa5b32eeb3d170d8d39bee4e5dd55cda68e1b6c894f"
+    /// #     "7e0690087c21d58b8aafa489f483e0a1d25a69604895284d4eb010be52e6cc8e1b"
+    /// # );
+    /// # let grant = Delegation { delegate, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: signature.into() };
+    /// let base = SigningDomain { chain_id: 8453, manager };
+    /// let digest = b256!("f8c77db60358bd18cf0f021b8c6f31ab0ac475d00147784c6d251355f445b050");
+    /// assert_eq!(base.digest(&grant), digest);
+    /// assert_ne!(SigningDomain { chain_id: 1, ..base }.digest(&grant), digest);
+    /// ```
     #[must_use]
     pub fn digest(&self, delegation: &Delegation) -> B256 {
         let mut hasher = Keccak256::new();
@@ -91,6 +155,27 @@ impl SigningDomain {
     ///
     /// A smart account's owner signs the same digest, so this also answers for a Hybrid account
     /// when `signer` is its owner. Whether the account accepts it (ERC-1271) only the chain knows.
+    ///
+    /// ```
+    /// use golem_delegation::SigningDomain;
+    /// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{U256, address, hex};
+    /// # let owner = address!("7E5F4552091A69125d5DfCb7b8C2659029395Bdf");
+    /// # let delegate = address!("2abb527846854CB2652A4b8Fa4Ba856500D8a5ef");
+    /// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+    /// # let signature = hex!(
+    /// #     "231c1f6d6563bf7b5e6b1aa5b32eeb3d170d8d39bee4e5dd55cda68e1b6c894f"
+    /// #     "7e0690087c21d58b8aafa489f483e0a1d25a69604895284d4eb010be52e6cc8e1b"
+    /// # );
+    /// # let grant = Delegation { delegate, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: signature.into() };
+    /// let base = SigningDomain { chain_id: 8453, manager };
+    /// assert_eq!(base.verify(&grant, owner), Ok(()));
+    ///
+    /// // Not on another chain, and not once the grant was changed.
+    /// assert!(SigningDomain { chain_id: 1, ..base }.verify(&grant, owner).is_err());
+    /// assert!(base.verify(&Delegation { salt: U256::from(1), ..grant }, owner).is_err());
+    /// ```
     pub fn verify(&self, delegation: &Delegation, signer: Address) -> Result<(), SignatureError> {
         let raw = &delegation.signature;
         let Ok(bytes) = <[u8; SIGNATURE_LEN]>::try_from(raw.as_ref()) else {

@@ -13,6 +13,15 @@ const EPOCH_AT: usize = 240;
 const SECONDS_PER_MINUTE: u64 = 60;
 
 /// How much a grant lets a Golem spend, and in which time.
+///
+/// ```
+/// use golem_delegation::{SpendRefusal, SpendTerms};
+/// // Twenty-five dollars in any day, by the first grant.
+/// let day = SpendTerms::new(25_000_000, SpendTerms::DAY, 1)?;
+/// assert_eq!((day.cap(), day.bucket_minutes(), day.epoch()), (25_000_000, 120, 1));
+/// assert_eq!(SpendTerms::new(0, SpendTerms::DAY, 1), Err(SpendRefusal::ZeroCap));
+/// # Ok::<(), golem_delegation::SpendRefusal>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpendTerms {
     cap: u64,
@@ -22,10 +31,23 @@ pub struct SpendTerms {
 
 impl SpendTerms {
     /// Buckets of a period.
+    ///
+    /// ```
+    /// use golem_delegation::SpendTerms;
+    /// assert_eq!(SpendTerms::DAY * SpendTerms::PERIOD_BUCKETS, 24 * 60);
+    /// ```
     pub const PERIOD_BUCKETS: u16 = 12;
     /// A period of 24 hours.
     pub const DAY: u16 = 120;
     /// Longest bucket in minutes.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendRefusal, SpendTerms};
+    /// let longest = SpendTerms::MAX_BUCKET_MINUTES;
+    /// assert!(SpendTerms::new(1, longest, 1).is_ok());
+    /// let refusal = SpendRefusal::BucketLength { bucket_minutes: 16_384, longest: 16_383 };
+    /// assert_eq!(SpendTerms::new(1, longest + 1, 1), Err(refusal));
+    /// ```
     pub const MAX_BUCKET_MINUTES: u16 = 0x3fff;
 
     /// A cap in micro-dollars per period of twelve buckets; a grant of a lower epoch than was ever
@@ -44,18 +66,37 @@ impl SpendTerms {
     }
 
     /// Micro-dollars per period.
+    ///
+    /// ```
+    /// use golem_delegation::SpendTerms;
+    /// assert_eq!(SpendTerms::new(25_000_000, SpendTerms::DAY, 1)?.cap(), 25_000_000);
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
     #[must_use]
     pub const fn cap(&self) -> u64 {
         self.cap
     }
 
     /// A twelfth of the period.
+    ///
+    /// ```
+    /// use golem_delegation::SpendTerms;
+    /// let week = SpendTerms::new(25_000_000, 7 * SpendTerms::DAY, 1)?;
+    /// assert_eq!(week.bucket_minutes(), 840);
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
     #[must_use]
     pub const fn bucket_minutes(&self) -> u16 {
         self.bucket_minutes
     }
 
     /// Number of the grant.
+    ///
+    /// ```
+    /// use golem_delegation::SpendTerms;
+    /// assert_eq!(SpendTerms::new(25_000_000, SpendTerms::DAY, 2)?.epoch(), 2);
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
     #[must_use]
     pub const fn epoch(&self) -> u16 {
         self.epoch
@@ -73,6 +114,17 @@ impl SpendTerms {
 }
 
 /// Why nothing was spent; what the contract `SpendWindow` reverts with.
+///
+/// ```
+/// use golem_delegation::{SpendRefusal, SpendTerms, SpendWindow};
+/// # use alloy_primitives::U256;
+/// let first = SpendTerms::new(20_000, SpendTerms::DAY, 1)?;
+/// let second = SpendTerms::new(20_000, SpendTerms::DAY, 2)?;
+/// let window = SpendWindow::default().spend(U256::from(1), &second, 1_000)?;
+/// let refusal = SpendRefusal::StaleEpoch { epoch: 1, highest: 2 };
+/// assert_eq!(window.spend(U256::from(1), &first, 1_000), Err(refusal));
+/// # Ok::<(), golem_delegation::SpendRefusal>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpendRefusal {
@@ -170,9 +222,28 @@ pub struct SpendWindow {
 
 impl SpendWindow {
     /// Last bucket that can be counted.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendRefusal, SpendTerms, SpendWindow};
+    /// let minutes = SpendTerms::new(20_000, 1, 1)?;
+    /// let last = SpendWindow::LAST_BUCKET;
+    /// let end = u64::from(last) * 60 + 59;
+    /// assert_eq!(SpendWindow::default().remaining(&minutes, end), Ok(20_000));
+    /// let refusal = SpendRefusal::TimeOutOfRange { bucket: u64::from(last) + 1, last };
+    /// assert_eq!(SpendWindow::default().remaining(&minutes, end + 1), Err(refusal));
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
     pub const LAST_BUCKET: u32 = 0x1ff_ffff;
 
     /// Reads what the contract stores; every word is one.
+    ///
+    /// ```
+    /// use golem_delegation::SpendWindow;
+    /// # use alloy_primitives::U256;
+    /// // Storage that nobody wrote to is a window in which nothing was spent.
+    /// assert_eq!(SpendWindow::from_word(U256::ZERO), SpendWindow::default());
+    /// assert_eq!(SpendWindow::from_word(U256::MAX).to_word(), U256::MAX);
+    /// ```
     #[must_use]
     pub fn from_word(word: U256) -> Self {
         let mut rest = word;
@@ -192,6 +263,17 @@ impl SpendWindow {
     }
 
     /// What the contract stores.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendTerms, SpendWindow};
+    /// # use alloy_primitives::U256;
+    /// let day = SpendTerms::new(20_000, SpendTerms::DAY, 3)?;
+    /// let word = SpendWindow::default().spend(U256::from(700), &day, 7_200)?.to_word();
+    /// let at = |bit: usize, value: u64| U256::from(value) << bit;
+    /// // Units in the newest bucket, its number, its minutes, no scale, and the epoch.
+    /// assert_eq!(word, at(0, 700) | at(195, 1) | at(220, 120) | at(240, 3));
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
     #[must_use]
     pub fn to_word(&self) -> U256 {
         let buckets = self
@@ -207,6 +289,15 @@ impl SpendWindow {
     }
 
     /// The highest epoch of a grant that was used.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendTerms, SpendWindow};
+    /// # use alloy_primitives::U256;
+    /// let day = SpendTerms::new(20_000, SpendTerms::DAY, 3)?;
+    /// let window = SpendWindow::default().spend(U256::ZERO, &day, 1_000)?;
+    /// assert_eq!((SpendWindow::default().epoch(), window.epoch()), (0, 3));
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
     #[must_use]
     pub const fn epoch(&self) -> u16 {
         self.epoch
@@ -229,6 +320,17 @@ impl SpendWindow {
     }
 
     /// What still counts at `now`, in micro-dollars, on the grid last used; rounded up.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendTerms, SpendWindow};
+    /// # use alloy_primitives::U256;
+    /// // A cap this high is counted in units of four.
+    /// let day = SpendTerms::new(100_000, SpendTerms::DAY, 1)?;
+    /// let window = SpendWindow::default().spend(U256::from(1), &day, 0)?;
+    /// assert_eq!(window.spent(24 * 3600), Ok(4));
+    /// assert_eq!(window.spent(26 * 3600), Ok(0));
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
     pub fn spent(&self, now: u64) -> Result<u128, SpendRefusal> {
         Ok(u128::from(total(&self.live(now)?)) << self.scale)
     }

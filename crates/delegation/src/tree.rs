@@ -8,9 +8,36 @@ use alloy_primitives::{Address, B256};
 use std::{collections::BTreeMap, fmt};
 
 /// Most delegations a tree may have.
+///
+/// ```
+/// use golem_delegation::{Delegation, DelegationTree, MAX_NODES, ROOT_AUTHORITY, TreeError};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let [delegate, delegator] = [1, 2].map(Address::repeat_byte);
+/// # let root = Delegation { delegate, delegator, authority: ROOT_AUTHORITY, caveats: vec![],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// let salted = |salt: usize| Delegation { salt: U256::from(salt), ..root.clone() };
+/// let tree = |count: usize| DelegationTree::new((0..count).map(salted).collect());
+/// assert_eq!(tree(MAX_NODES)?.len(), 2_048);
+/// assert_eq!(tree(MAX_NODES + 1), Err(TreeError::TooMany { limit: 2_048, actual: 2_049 }));
+/// # Ok::<(), golem_delegation::TreeError>(())
+/// ```
 pub const MAX_NODES: usize = 2_048;
 
 /// Why delegations make no tree.
+///
+/// ```
+/// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY, TreeError};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let link = |from: u8, to: u8, authority| Delegation {
+/// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+/// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+/// let alpha = link(1, 2, ROOT_AUTHORITY);
+/// let replicant = link(2, 3, alpha.hash().0);
+/// let orphan = TreeError::Orphan { hash: replicant.hash(), authority: alpha.hash().0 };
+/// assert_eq!(DelegationTree::new(vec![replicant]), Err(orphan));
+/// let twice = TreeError::Duplicate { hash: alpha.hash(), index: 1 };
+/// assert_eq!(DelegationTree::new(vec![alpha.clone(), alpha.signed(vec![1; 65])]), Err(twice));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
@@ -77,6 +104,22 @@ pub enum TreeError {
 }
 
 /// One delegation and where it hangs.
+///
+/// ```
+/// use golem_delegation::{Delegation, DelegationTree, Node, ROOT_AUTHORITY};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let link = |from: u8, to: u8, authority| Delegation {
+/// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+/// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+/// let alpha = link(1, 2, ROOT_AUTHORITY);
+/// let replicant = link(2, 3, alpha.hash().0);
+/// let tree = DelegationTree::new(vec![alpha.clone(), replicant.clone()])?;
+/// let node: &Node = tree.node(replicant.hash()).unwrap();
+/// assert_eq!(node.delegation(), &replicant);
+/// assert_eq!((node.depth(), node.parent()), (1, Some(alpha.hash())));
+/// assert!(node.children().is_empty());
+/// # Ok::<(), golem_delegation::TreeError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     delegation: Delegation,
@@ -86,24 +129,80 @@ pub struct Node {
 
 impl Node {
     /// The delegation.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let alpha = link(1, 2, ROOT_AUTHORITY);
+    /// let replicant = link(2, 3, alpha.hash().0);
+    /// let tree = DelegationTree::new(vec![alpha.clone(), replicant.clone()])?;
+    /// let node = tree.node(alpha.hash()).unwrap();
+    /// assert_eq!(node.delegation(), &alpha);
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub const fn delegation(&self) -> &Delegation {
         &self.delegation
     }
 
     /// What was handed on of it, in the order given.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let alpha = link(1, 2, ROOT_AUTHORITY);
+    /// let replicant = link(2, 3, alpha.hash().0);
+    /// let tree = DelegationTree::new(vec![alpha.clone(), replicant.clone()])?;
+    /// let node = tree.node(alpha.hash()).unwrap();
+    /// assert_eq!(node.children(), [replicant.hash()]);
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub fn children(&self) -> &[DelegationHash] {
         &self.children
     }
 
     /// Links above it; a root has none.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let alpha = link(1, 2, ROOT_AUTHORITY);
+    /// let replicant = link(2, 3, alpha.hash().0);
+    /// let tree = DelegationTree::new(vec![alpha.clone(), replicant.clone()])?;
+    /// let depths = [&alpha, &replicant].map(|link| tree.node(link.hash()).unwrap().depth());
+    /// assert_eq!(depths, [0, 1]);
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub const fn depth(&self) -> usize {
         self.depth
     }
 
     /// What it hangs from.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let alpha = link(1, 2, ROOT_AUTHORITY);
+    /// let replicant = link(2, 3, alpha.hash().0);
+    /// let tree = DelegationTree::new(vec![alpha.clone(), replicant.clone()])?;
+    /// let parents = [&alpha, &replicant].map(|link| tree.node(link.hash()).unwrap().parent());
+    /// assert_eq!(parents, [None, Some(alpha.hash())]);
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub fn parent(&self) -> Option<DelegationHash> {
         (!self.delegation.is_root()).then_some(DelegationHash(self.delegation.authority))
@@ -111,6 +210,20 @@ impl Node {
 }
 
 /// What the chain says of one delegation, whatever it says of those above.
+///
+/// ```
+/// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY, Standing, State};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let [delegate, delegator] = [1, 2].map(Address::repeat_byte);
+/// # let root = Delegation { delegate, delegator, authority: ROOT_AUTHORITY, caveats: vec![],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// let hash = root.hash();
+/// let tree = DelegationTree::new(vec![root])?;
+/// let standings = tree.standings(&[(hash, State::Expired)].into());
+/// assert_eq!(standings[&hash], Standing::Dead { cause: State::Expired, by: hash });
+/// assert!(tree.render(&standings).ends_with("dead: expired\n"));
+/// # Ok::<(), golem_delegation::TreeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum State {
@@ -136,6 +249,24 @@ impl fmt::Display for State {
 }
 
 /// What comes of a delegation with those above it.
+///
+/// ```
+/// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY, Standing, State};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let link = |from: u8, to: u8, authority| Delegation {
+/// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+/// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+/// let alpha = link(1, 2, ROOT_AUTHORITY);
+/// let replicant = link(2, 3, alpha.hash().0);
+/// let tree = DelegationTree::new(vec![alpha.clone(), replicant.clone()])?;
+/// // Nothing is said of the parent, so the child is not known to live either.
+/// let standings = tree.standings(&[(replicant.hash(), State::Active)].into());
+/// assert_eq!(standings[&replicant.hash()], Standing::Unknown);
+///
+/// let facts = [&alpha, &replicant].map(|link| (link.hash(), State::Active));
+/// assert_eq!(tree.standings(&facts.into())[&replicant.hash()], Standing::Active);
+/// # Ok::<(), golem_delegation::TreeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Standing {
@@ -153,6 +284,27 @@ pub enum Standing {
 }
 
 /// By whose key a delegator signs.
+///
+/// ```
+/// use golem_delegation::{DelegationTree, Signed, Signer, SigningDomain};
+/// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+/// # use alloy_primitives::{U256, address, hex};
+/// # let owner = address!("7E5F4552091A69125d5DfCb7b8C2659029395Bdf");
+/// # let delegate = address!("2abb527846854CB2652A4b8Fa4Ba856500D8a5ef");
+/// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+/// # let signature = hex!(
+/// #     "231c1f6d6563bf7b5e6b1aa5b32eeb3d170d8d39bee4e5dd55cda68e1b6c894f"
+/// #     "7e0690087c21d58b8aafa489f483e0a1d25a69604895284d4eb010be52e6cc8e1b"
+/// # );
+/// # let grant = Delegation { delegate, delegator: owner, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![], salt: U256::ZERO, signature: signature.into() };
+/// let base = SigningDomain { chain_id: 8453, manager };
+/// let tree = DelegationTree::new(vec![grant.clone()])?;
+/// let told = |signer| tree.signatures(&base, &[(owner, signer)].into())[&grant.hash()].clone();
+/// assert_eq!(told(Signer::Key(owner)), Signed::Yes);
+/// assert_eq!(told(Signer::Chain), Signed::LeftToChain);
+/// # Ok::<(), golem_delegation::TreeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signer {
@@ -165,6 +317,29 @@ pub enum Signer {
 }
 
 /// What is known of a signature without a chain.
+///
+/// ```
+/// use golem_delegation::{DelegationTree, Signed, Signer, SigningDomain};
+/// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+/// # use alloy_primitives::{U256, address, hex};
+/// # let owner = address!("7E5F4552091A69125d5DfCb7b8C2659029395Bdf");
+/// # let delegate = address!("2abb527846854CB2652A4b8Fa4Ba856500D8a5ef");
+/// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+/// # let signature = hex!(
+/// #     "231c1f6d6563bf7b5e6b1aa5b32eeb3d170d8d39bee4e5dd55cda68e1b6c894f"
+/// #     "7e0690087c21d58b8aafa489f483e0a1d25a69604895284d4eb010be52e6cc8e1b"
+/// # );
+/// # let grant = Delegation { delegate, delegator: owner, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![], salt: U256::ZERO, signature: signature.into() };
+/// let base = SigningDomain { chain_id: 8453, manager };
+/// let grant = Delegation { salt: U256::from(1), ..grant };
+/// let tree = DelegationTree::new(vec![grant.clone()])?;
+/// // It was changed behind its signature. Where no key is named, its delegator may be an account.
+/// let told = |signers| tree.signatures(&base, &signers)[&grant.hash()].clone();
+/// assert!(matches!(told([(owner, Signer::Key(owner))].into()), Signed::No(_)));
+/// assert_eq!(told([].into()), Signed::LeftToChain);
+/// # Ok::<(), golem_delegation::TreeError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signed {
@@ -177,6 +352,28 @@ pub enum Signed {
 }
 
 /// Why a signature is not by the key that was named.
+///
+/// ```
+/// use golem_delegation::{DelegationTree, SignatureError, Signed, SignedError, Signer};
+/// # use golem_delegation::SigningDomain;
+/// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+/// # use alloy_primitives::{U256, address, hex};
+/// # let owner = address!("7E5F4552091A69125d5DfCb7b8C2659029395Bdf");
+/// # let delegate = address!("2abb527846854CB2652A4b8Fa4Ba856500D8a5ef");
+/// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+/// # let signature = hex!(
+/// #     "231c1f6d6563bf7b5e6b1aa5b32eeb3d170d8d39bee4e5dd55cda68e1b6c894f"
+/// #     "7e0690087c21d58b8aafa489f483e0a1d25a69604895284d4eb010be52e6cc8e1b"
+/// # );
+/// # let grant = Delegation { delegate, delegator: owner, authority: ROOT_AUTHORITY,
+/// #     caveats: vec![], salt: U256::ZERO, signature: signature.into() };
+/// let base = SigningDomain { chain_id: 8453, manager };
+/// let tree = DelegationTree::new(vec![grant.clone().signed(vec![])])?;
+/// let signed = tree.signatures(&base, &[(owner, Signer::Key(owner))].into());
+/// let error = SignedError::Key(SignatureError::Length { actual: 0 });
+/// assert_eq!(signed[&grant.hash()], Signed::No(error));
+/// # Ok::<(), golem_delegation::TreeError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignedError {
@@ -291,30 +488,94 @@ impl DelegationTree {
     }
 
     /// Delegations that start at their delegator, in the order given.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let alpha = link(1, 2, ROOT_AUTHORITY);
+    /// let replicant = link(2, 3, alpha.hash().0);
+    /// let tree = DelegationTree::new(vec![replicant, alpha.clone()])?;
+    /// assert_eq!(tree.roots(), [alpha.hash()]);
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub fn roots(&self) -> &[DelegationHash] {
         &self.roots
     }
 
     /// One delegation.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let alpha = link(1, 2, ROOT_AUTHORITY);
+    /// let replicant = link(2, 3, alpha.hash().0);
+    /// let tree = DelegationTree::new(vec![alpha.clone()])?;
+    /// assert!(tree.node(alpha.hash()).is_some());
+    /// assert!(tree.node(replicant.hash()).is_none());
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub fn node(&self, hash: DelegationHash) -> Option<&Node> {
         self.nodes.get(&hash)
     }
 
     /// How many there are.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let alpha = link(1, 2, ROOT_AUTHORITY);
+    /// let replicant = link(2, 3, alpha.hash().0);
+    /// assert_eq!(DelegationTree::new(vec![alpha, replicant])?.len(), 2);
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
     /// Never: a tree has a root.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY, TreeError};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let [delegate, delegator] = [1, 2].map(Address::repeat_byte);
+    /// # let root = Delegation { delegate, delegator, authority: ROOT_AUTHORITY, caveats: vec![],
+    /// #     salt: U256::ZERO, signature: Bytes::new() };
+    /// assert!(!DelegationTree::new(vec![root])?.is_empty());
+    /// assert_eq!(DelegationTree::new(vec![]), Err(TreeError::Empty));
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
     /// Every delegation, each behind the one it hangs from.
+    ///
+    /// ```
+    /// use golem_delegation::{Delegation, DelegationTree, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let link = |from: u8, to: u8, authority| Delegation {
+    /// #     delegate: Address::repeat_byte(to), delegator: Address::repeat_byte(from), authority,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: Bytes::new() };
+    /// let alpha = link(1, 2, ROOT_AUTHORITY);
+    /// let replicant = link(2, 3, alpha.hash().0);
+    /// let tree = DelegationTree::new(vec![replicant.clone(), alpha.clone()])?;
+    /// let order: Vec<_> = tree.walk().map(|(hash, node)| (hash, node.depth())).collect();
+    /// assert_eq!(order, [(alpha.hash(), 0), (replicant.hash(), 1)]);
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     pub fn walk(&self) -> impl Iterator<Item = (DelegationHash, &Node)> {
         let mut rest: Vec<DelegationHash> = self.roots.iter().rev().copied().collect();
         std::iter::from_fn(move || {
@@ -365,6 +626,27 @@ impl DelegationTree {
     ///
     /// `signers` names the key of a delegator. For one it does not name, a plain signature of the delegator's own key
     /// counts; anything else is left to the chain, for the delegator may be an account.
+    ///
+    /// ```
+    /// use golem_delegation::{DelegationTree, Signed, SigningDomain};
+    /// # use std::collections::BTreeMap;
+    /// # use golem_delegation::{Delegation, ROOT_AUTHORITY};
+    /// # use alloy_primitives::{U256, address, hex};
+    /// # let owner = address!("7E5F4552091A69125d5DfCb7b8C2659029395Bdf");
+    /// # let delegate = address!("2abb527846854CB2652A4b8Fa4Ba856500D8a5ef");
+    /// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+    /// # let signature = hex!(
+    /// #     "231c1f6d6563bf7b5e6b1aa5b32eeb3d170d8d39bee4e5dd55cda68e1b6c894f"
+    /// #     "7e0690087c21d58b8aafa489f483e0a1d25a69604895284d4eb010be52e6cc8e1b"
+    /// # );
+    /// # let grant = Delegation { delegate, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![], salt: U256::ZERO, signature: signature.into() };
+    /// let base = SigningDomain { chain_id: 8453, manager };
+    /// let tree = DelegationTree::new(vec![grant.clone()])?;
+    /// // The delegator signed with a key of its own.
+    /// assert_eq!(tree.signatures(&base, &BTreeMap::new())[&grant.hash()], Signed::Yes);
+    /// # Ok::<(), golem_delegation::TreeError>(())
+    /// ```
     #[must_use]
     pub fn signatures(
         &self,

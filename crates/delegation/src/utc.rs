@@ -16,6 +16,13 @@ pub struct Utc(pub u64);
 
 impl Utc {
     /// Year, month and day, from 1.
+    ///
+    /// ```
+    /// use golem_delegation::Utc;
+    /// let leap_day = Utc(1_709_208_000);
+    /// assert_eq!(leap_day.date(), (2024, 2, 29));
+    /// assert_eq!(Utc(leap_day.0 + 86_400).date(), (2024, 3, 1));
+    /// ```
     #[must_use]
     pub fn date(self) -> (u64, u64, u64) {
         // 1 March of the year 0 is 719,468 days before 1970; the calendar repeats itself every 400 years.

@@ -8,6 +8,14 @@ use alloy_primitives::{Address, U256};
 use std::{collections::BTreeMap, fmt::Write};
 
 /// What people call an asset.
+///
+/// ```
+/// use golem_delegation::permission::Token;
+/// assert!(Token::new("ETH", Token::MAX_DECIMALS).is_some());
+/// assert_eq!(Token::new("ETH", Token::MAX_DECIMALS + 1), None);
+/// // A name of characters that nobody sees is none.
+/// assert_eq!(Token::new("\u{200b}", 18), None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     symbol: String,
@@ -249,6 +257,35 @@ pub fn explain_request(request: &Request, tokens: &Tokens) -> Vec<String> {
 
 impl Granted {
     /// What was granted.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Expected, Granted, Token, Tokens};
+    /// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+    /// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, Bytes, U256, bytes};
+    /// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+    /// # let environment = Environment::stock();
+    /// # let limit = terms::NativeTokenPeriodTransfer {
+    /// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+    /// # let rules = [
+    /// #     Rule::NativeTokenPeriodTransfer(limit),
+    /// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+    /// # ];
+    /// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+    /// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+    /// # let context = PermissionContext::new(vec![leaf])?.encode();
+    /// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+    /// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+    /// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+    /// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+    /// # let expected = Expected { session, manager, environment: &environment };
+    /// let granted = Granted::check(&answer, expected)?;
+    /// let tokens = Tokens::default().with(Asset::Native, Token::new("ETH", 18).unwrap());
+    /// let lines = granted.explain(&tokens);
+    /// assert!(lines[1].starts_with("Up to 0.000000000000000007 ETH in all, from 1970-01-01T00:16:40Z"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn explain(&self, tokens: &Tokens) -> Vec<String> {
         let Request { to, chain_id, .. } = self.terms();
@@ -286,6 +323,14 @@ impl Granted {
 
 impl Edit {
     /// What was changed, in one sentence. `asset` is what the permission spends.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Asset, Edit, Figure, Tokens};
+    /// # use alloy_primitives::U256;
+    /// let less = Edit::Amount { of: Figure::Rate, asked: U256::from(2), granted: U256::ONE };
+    /// let words = less.explain(Some(Asset::Native), &Tokens::default());
+    /// assert_eq!(words, "The amount per second was lowered from 2 wei to 1 wei.");
+    /// ```
     #[must_use]
     pub fn explain(&self, asset: Option<Asset>, tokens: &Tokens) -> String {
         match self {

@@ -12,15 +12,82 @@ use serde_json::{Value, json, value::RawValue};
 pub(super) use wire::Chain;
 
 /// Longest text that is looked at.
+///
+/// ```
+/// use golem_delegation::permission::{FormError, MAX_TEXT, read};
+/// let text = " ".repeat(MAX_TEXT + 1);
+/// assert!(matches!(read(&text), Err(FormError::TooLarge { limit: MAX_TEXT, .. })));
+/// // One byte less is looked at, and is no JSON.
+/// assert!(matches!(read(&text[1..]), Err(FormError::Json { .. })));
+/// ```
 pub const MAX_TEXT: usize = 1024 * 1024;
 /// Most requests or answers in one text.
+///
+/// ```
+/// use golem_delegation::permission::{Form, FormError, MAX_ENTRIES};
+/// # use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// # let (asset, amount) = (Asset::Native, U256::from(10));
+/// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+/// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+/// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+/// #     rules: Rules::default() };
+/// assert!(Form::Today.write_requests(&vec![request.clone(); MAX_ENTRIES]).is_ok());
+///
+/// let more = Form::Today.write_requests(&vec![request; MAX_ENTRIES + 1]);
+/// assert!(matches!(more, Err(FormError::TooMany { what: "entries", limit: MAX_ENTRIES, .. })));
+/// ```
 pub const MAX_ENTRIES: usize = 32;
 /// Most addresses in one rule.
+///
+/// ```
+/// use golem_delegation::permission::{Form, FormError, MAX_ADDRESSES};
+/// # use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// # let (asset, amount) = (Asset::Native, U256::from(10));
+/// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+/// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+/// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+/// #     rules: Rules::default() };
+/// let write = |redeemers: usize| {
+///     let redeemers = vec![Address::repeat_byte(2); redeemers];
+///     let rules = Rules { redeemers, ..Rules::default() };
+///     Form::Today.write_requests(&[Request { rules, ..request.clone() }])
+/// };
+/// assert!(write(MAX_ADDRESSES).is_ok());
+/// let more = write(MAX_ADDRESSES + 1);
+/// assert!(matches!(more, Err(FormError::TooMany { what: "addresses", .. })));
+/// ```
 pub const MAX_ADDRESSES: usize = 64;
 /// Longest justification, in UTF-16 units, as MetaMask counts them.
+///
+/// ```
+/// use golem_delegation::permission::{Form, MAX_JUSTIFICATION};
+/// # use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// # let (asset, amount) = (Asset::Native, U256::from(10));
+/// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+/// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+/// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+/// #     rules: Rules::default() };
+/// let write = |words: String| {
+///     Form::Today.write_requests(&[Request { justification: Some(words), ..request.clone() }])
+/// };
+/// assert!(write("a".repeat(MAX_JUSTIFICATION)).is_ok());
+/// // This character is two units.
+/// assert!(write("🜔".repeat(MAX_JUSTIFICATION / 2)).is_ok());
+/// assert!(write("🜔".repeat(MAX_JUSTIFICATION / 2 + 1)).is_err());
+/// ```
 pub const MAX_JUSTIFICATION: usize = 300;
 
 /// Which of the wire forms.
+///
+/// ```
+/// use golem_delegation::permission::Form;
+/// assert_eq!(Form::Today.method(), "wallet_requestExecutionPermissions");
+/// assert_eq!(Form::Draft.method(), "wallet_grantPermissions");
+/// assert_eq!(Form::Year2025.name(), "2025");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
@@ -53,6 +120,24 @@ impl Form {
     }
 
     /// `{"method": …, "params": […]}`. What the form cannot say is refused, not left out.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Form, FormError};
+    /// # use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, U256};
+    /// # let (asset, amount) = (Asset::Native, U256::from(10));
+    /// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+    /// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+    /// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+    /// #     rules: Rules::default() };
+    /// let call = Form::Today.write_requests(&[request.clone()])?;
+    /// assert_eq!(call["params"][0]["permission"]["type"], "native-token-periodic");
+    ///
+    /// // This one never expires.
+    /// let draft = Form::Draft.write_requests(&[request]);
+    /// assert!(matches!(draft, Err(FormError::CannotSay { what: "that it never expires", .. })));
+    /// # Ok::<(), FormError>(())
+    /// ```
     pub fn write_requests(self, requests: &[Request]) -> Result<Value, FormError> {
         count(requests.len())?;
         let params = match self {
@@ -64,6 +149,27 @@ impl Form {
     }
 
     /// The answers as a wallet gives them.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Answer, Form};
+    /// # use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, U256};
+    /// # let (asset, amount) = (Asset::Native, U256::from(10));
+    /// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+    /// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+    /// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+    /// #     rules: Rules::default() };
+    /// # let (context, manager) = (alloy_primitives::bytes!("00"), Some(Address::repeat_byte(4)));
+    /// # let rules = Rules { expiry: Some(1_800_000_000), ..Rules::default() };
+    /// # let granted = Request { rules, ..request };
+    /// let answers = [Answer { granted, context, dependencies: vec![], manager }];
+    /// // The forms name the manager in different places.
+    /// let today = Form::Today.write_answers(&answers)?;
+    /// let before = Form::Year2025.write_answers(&answers)?;
+    /// assert_eq!(today[0]["delegationManager"], "0x0404040404040404040404040404040404040404");
+    /// assert_eq!(before[0]["signerMeta"]["delegationManager"], today[0]["delegationManager"]);
+    /// # Ok::<(), golem_delegation::permission::FormError>(())
+    /// ```
     pub fn write_answers(self, answers: &[Answer]) -> Result<Value, FormError> {
         count(answers.len())?;
         match self {
@@ -90,6 +196,14 @@ const fn count(actual: usize) -> Result<(), FormError> {
 }
 
 /// Why a text is no request or answer, or why a form cannot say one.
+///
+/// ```
+/// use golem_delegation::permission::{FormError, read};
+/// assert!(matches!(read("[]"), Err(FormError::Empty)));
+/// // What a wallet answers when its owner declines.
+/// let declined = read(r#"{"jsonrpc":"2.0","id":1,"error":{"code":4001,"message":"no"}}"#);
+/// assert_eq!(declined.unwrap_err().to_string(), "the wallet answered with error 4001");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormError {
@@ -193,6 +307,20 @@ pub enum FormError {
 }
 
 /// Requests or answers.
+///
+/// ```
+/// use golem_delegation::permission::{Message, read};
+/// let text = r#"{"chainId":"0x2105","to":"0x0101010101010101010101010101010101010101",
+///     "permission":{"type":"native-token-allowance","isAdjustmentAllowed":false,
+///         "data":{"allowanceAmount":"0x7"}}}"#;
+/// let Message::Requests(requests) = read(text)?.message else { panic!("an answer") };
+/// assert_eq!(requests[0].chain_id, 8453);
+///
+/// // A context makes it an answer, which says more than that.
+/// let answer = text.replacen('{', r#"{"context":"0x00","#, 1);
+/// assert_eq!(read(&answer).unwrap_err().to_string(), "answer: dependencies is missing");
+/// # Ok::<(), golem_delegation::permission::FormError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Message {
@@ -203,6 +331,22 @@ pub enum Message {
 }
 
 /// A text that was understood.
+///
+/// ```
+/// use golem_delegation::permission::{Form, Message, Read, read};
+/// # use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// # let (asset, amount) = (Asset::Native, U256::from(10));
+/// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+/// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+/// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+/// #     rules: Rules::default() };
+/// // What is written in a form is read as that form.
+/// let text = Form::Today.write_requests(&[request.clone()])?.to_string();
+/// let Read { form, message } = read(&text)?;
+/// assert_eq!((form, message), (Form::Today, Message::Requests(vec![request])));
+/// # Ok::<(), golem_delegation::permission::FormError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// The form it is in.
@@ -229,6 +373,25 @@ pub fn read(text: &str) -> Result<Read, FormError> {
 }
 
 /// The same for answers that leave out whom and where they are for, as the draft's may: `asked` fills that in.
+///
+/// ```
+/// use golem_delegation::permission::{Message, read, read_with};
+/// # use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// # let (asset, amount) = (Asset::Native, U256::from(10));
+/// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+/// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+/// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+/// #     rules: Rules::default() };
+/// let text = r#"{"expiry":1800000000,"permissionsContext":"0x00","grantedPermissions":[
+///     {"type":"native-token-recurring-allowance","data":{"allowance":"0xa","period":86400}}]}"#;
+/// assert_eq!(read(text).unwrap_err().to_string(), "answer: chainId is missing");
+///
+/// let Message::Answers(answers) = read_with(text, &[request])?.message else { panic!("a request") };
+/// assert_eq!(answers[0].granted.chain_id, 8453);
+/// assert_eq!(answers[0].granted.to, Address::repeat_byte(1));
+/// # Ok::<(), golem_delegation::permission::FormError>(())
+/// ```
 pub fn read_with(text: &str, asked: &[Request]) -> Result<Read, FormError> {
     let Envelope { method, entries } = envelope(text)?;
     count(entries.len())?;

@@ -17,6 +17,37 @@ use std::{collections::BTreeSet, fmt};
 const PAYEE_AT: U256 = U256::from_limbs([4, 0, 0, 0]);
 
 /// What must hold whatever the answer says.
+///
+/// ```
+/// use golem_delegation::permission::{Expected, GrantError, Granted};
+/// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+/// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, Bytes, U256, bytes};
+/// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+/// # let environment = Environment::stock();
+/// # let limit = terms::NativeTokenPeriodTransfer {
+/// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+/// # let rules = [
+/// #     Rule::NativeTokenPeriodTransfer(limit),
+/// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+/// # ];
+/// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+/// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+/// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+/// # let context = PermissionContext::new(vec![leaf])?.encode();
+/// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+/// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+/// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+/// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+/// let expected = Expected { session, manager, environment: &environment };
+/// assert!(Granted::check(&answer, expected).is_ok());
+///
+/// // The same answer is not for another session account.
+/// let other = Address::repeat_byte(9);
+/// let refused = Granted::check(&answer, Expected { session: other, ..expected });
+/// assert!(matches!(refused, Err(GrantError::NotOurs { actual, .. }) if actual == session));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
     /// Our session account: the one the permission must be for.
@@ -28,6 +59,42 @@ pub struct Expected<'a> {
 }
 
 /// Whose signature the context carries, as far as that can be told without a chain.
+///
+/// ```
+/// use golem_delegation::permission::{Expected, Granted, Signed};
+/// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+/// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, Bytes, U256, bytes};
+/// # let [session, manager] = [1, 3].map(Address::repeat_byte);
+/// # let owner = alloy_primitives::address!("7e5f4552091a69125d5dfcb7b8c2659029395bdf");
+/// # let environment = Environment::stock();
+/// # let limit = terms::NativeTokenPeriodTransfer {
+/// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+/// # let rules = [
+/// #     Rule::NativeTokenPeriodTransfer(limit),
+/// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+/// # ];
+/// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+/// # let mut leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+/// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+/// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+/// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+/// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+/// # let by_key = bytes!("085fe2ca7a5758957ea811bd8e743d9cee6bc20072f1470a888c43a1091a8e8b"
+/// #     "39895cd04568b7755a513d61e062319360696f3fe283669f09c964a3e12265d71c");
+/// # let expected = Expected { session, manager, environment: &environment };
+/// # let mut answer_signed = |signature| -> Result<_, Box<dyn std::error::Error>> {
+/// #     leaf.signature = signature;
+/// #     let context = PermissionContext::new(vec![leaf.clone()])?.encode();
+/// #     Ok(Answer { granted: granted.clone(), context, dependencies: vec![], manager: Some(manager) })
+/// # };
+/// let granted = Granted::check(&answer_signed(by_key)?, expected)?;
+/// assert_eq!(granted.signed(), Signed::ByOwnersKey);
+/// // What no key signed, an account may still accept.
+/// let granted = Granted::check(&answer_signed(bytes!("01"))?, expected)?;
+/// assert_eq!(granted.signed(), Signed::LeftToChain);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Signed {
@@ -38,6 +105,40 @@ pub enum Signed {
 }
 
 /// Why an answer is not believed.
+///
+/// ```
+/// use golem_delegation::permission::{Expected, GrantError, Granted};
+/// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+/// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, Bytes, U256, bytes};
+/// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+/// # let environment = Environment::stock();
+/// # let limit = terms::NativeTokenPeriodTransfer {
+/// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+/// # let rules = [
+/// #     Rule::NativeTokenPeriodTransfer(limit),
+/// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+/// # ];
+/// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+/// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+/// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+/// # let context = PermissionContext::new(vec![leaf])?.encode();
+/// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+/// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+/// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+/// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+/// # let expected = Expected { session, manager, environment: &environment };
+/// // The signed caveats give 7 wei.
+/// let mut more = answer.clone();
+/// let eight = Allowance { amount: U256::from(8), ..allowance };
+/// more.granted.permission = Permission::Allowance(eight);
+/// let refused = Granted::check(&more, expected).unwrap_err();
+/// assert_eq!(refused.to_string(), "the allowance: the answer says 8, the signed caveats say 7");
+///
+/// let nowhere = Granted::check(&Answer { manager: None, ..answer }, expected);
+/// assert_eq!(nowhere, Err(GrantError::Manager { answered: None, ours: manager }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GrantError {
@@ -356,6 +457,36 @@ pub struct Granted {
 
 impl Granted {
     /// Holds an answer against its own context.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Expected, Granted};
+    /// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+    /// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, Bytes, U256, bytes};
+    /// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+    /// # let environment = Environment::stock();
+    /// # let limit = terms::NativeTokenPeriodTransfer {
+    /// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+    /// # let rules = [
+    /// #     Rule::NativeTokenPeriodTransfer(limit),
+    /// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+    /// # ];
+    /// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+    /// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+    /// # let context = PermissionContext::new(vec![leaf])?.encode();
+    /// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+    /// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+    /// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+    /// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+    /// # let expected = Expected { session, manager, environment: &environment };
+    /// // The answer says neither whose it is nor when it starts; the signed caveats do.
+    /// assert_eq!((answer.granted.from, answer.granted.permission.start()), (None, None));
+    /// let granted = Granted::check(&answer, expected)?;
+    /// assert_eq!((granted.owner(), granted.permission().start()), (owner, Some(1_000)));
+    /// assert_eq!(granted.terms().from, Some(owner));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check(answer: &Answer, expected: Expected<'_>) -> Result<Self, GrantError> {
         let Expected { session, manager, environment } = expected;
         if answer.manager != Some(manager) {
@@ -430,6 +561,37 @@ impl Granted {
     }
 
     /// What is redeemed.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Expected, Granted};
+    /// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+    /// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, Bytes, U256, bytes};
+    /// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+    /// # let environment = Environment::stock();
+    /// # let limit = terms::NativeTokenPeriodTransfer {
+    /// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+    /// # let rules = [
+    /// #     Rule::NativeTokenPeriodTransfer(limit),
+    /// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+    /// # ];
+    /// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+    /// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+    /// # let context = PermissionContext::new(vec![leaf])?.encode();
+    /// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+    /// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+    /// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+    /// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+    /// # let expected = Expected { session, manager, environment: &environment };
+    /// let granted = Granted::check(&answer, expected)?;
+    /// assert_eq!(granted.context().encode(), answer.context);
+    /// assert_eq!(granted.context().leaf().delegate, session);
+    /// // It is redeemed there, and nothing has to be deployed before.
+    /// assert_eq!(granted.manager(), manager);
+    /// assert!(granted.dependencies().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn context(&self) -> &PermissionContext {
         &self.context
@@ -448,12 +610,72 @@ impl Granted {
     }
 
     /// The owner's nonce that it is good for. Another one ends it, with all his other grants of that nonce.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Expected, Granted};
+    /// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+    /// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, Bytes, U256, bytes};
+    /// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+    /// # let environment = Environment::stock();
+    /// # let limit = terms::NativeTokenPeriodTransfer {
+    /// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+    /// # let rules = [
+    /// #     Rule::NativeTokenPeriodTransfer(limit),
+    /// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+    /// #     Rule::Nonce(terms::Nonce(U256::from(5))),
+    /// # ];
+    /// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+    /// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+    /// # let context = PermissionContext::new(vec![leaf])?.encode();
+    /// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+    /// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+    /// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+    /// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+    /// # let expected = Expected { session, manager, environment: &environment };
+    /// // A caveat of the context; no answer speaks of it.
+    /// let granted = Granted::check(&answer, expected)?;
+    /// assert_eq!(granted.nonce(), Some(U256::from(5)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn nonce(&self) -> Option<U256> {
         self.nonce
     }
 
     /// Caveats that the answer does not account for. Each binds as well; what an opaque one asks nobody here knows.
+    ///
+    /// ```
+    /// use golem_delegation::{Opaque, permission::{Expected, Granted}};
+    /// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+    /// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, Bytes, U256, bytes};
+    /// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+    /// # let environment = Environment::stock();
+    /// # let limit = terms::NativeTokenPeriodTransfer {
+    /// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+    /// let opaque = Opaque { enforcer: Address::repeat_byte(9), terms: Bytes::new() };
+    /// let once = Rule::LimitedCalls(terms::LimitedCalls(U256::ONE));
+    /// # let rules = [
+    /// #     Rule::NativeTokenPeriodTransfer(limit),
+    /// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+    /// #     once.clone(), Rule::Opaque(opaque.clone()),
+    /// # ];
+    /// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+    /// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+    /// # let context = PermissionContext::new(vec![leaf])?.encode();
+    /// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+    /// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+    /// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+    /// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+    /// # let expected = Expected { session, manager, environment: &environment };
+    /// let granted = Granted::check(&answer, expected)?;
+    /// assert_eq!(granted.further(), [once, Rule::Opaque(opaque.clone())]);
+    /// assert!(granted.unknown().eq([&Rule::Opaque(opaque)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn further(&self) -> &[Rule] {
         &self.further
@@ -471,12 +693,75 @@ impl Granted {
     }
 
     /// Every difference from what was asked for.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Edit, Expected, Figure, Granted};
+    /// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+    /// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, Bytes, U256, bytes};
+    /// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+    /// # let environment = Environment::stock();
+    /// # let limit = terms::NativeTokenPeriodTransfer {
+    /// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+    /// # let rules = [
+    /// #     Rule::NativeTokenPeriodTransfer(limit),
+    /// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+    /// # ];
+    /// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+    /// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+    /// # let context = PermissionContext::new(vec![leaf])?.encode();
+    /// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+    /// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+    /// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+    /// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+    /// # let expected = Expected { session, manager, environment: &environment };
+    /// let granted = Granted::check(&answer, expected)?;
+    /// let (ten, seven) = (U256::from(10), U256::from(7));
+    /// let permission = Permission::Allowance(Allowance { amount: ten, ..allowance });
+    /// let asked = Request { permission, ..answer.granted };
+    /// let less = Edit::Amount { of: Figure::Amount, asked: ten, granted: seven };
+    /// // When it starts was left open, and the wallet chose.
+    /// assert_eq!(granted.edits(&asked), [less, Edit::StartChosen { granted: 1_000 }]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn edits(&self, asked: &Request) -> Vec<Edit> {
         Edit::between(asked, &self.granted)
     }
 
     /// How it is doing. A caveat that the answer did not account for ends it as well.
+    ///
+    /// ```
+    /// use golem_delegation::permission::{Cause, Condition, Expected, Granted, Usage};
+    /// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY, Rule, terms};
+    /// # use golem_delegation::permission::{Allowance, Answer, Asset, Permission, Request, Rules};
+    /// # use alloy_primitives::{Address, Bytes, U256, bytes};
+    /// # let [session, owner, manager] = [1, 2, 3].map(Address::repeat_byte);
+    /// # let environment = Environment::stock();
+    /// # let limit = terms::NativeTokenPeriodTransfer {
+    /// #     period_amount: U256::from(7), period_duration: U256::MAX, start_date: U256::from(1_000) };
+    /// # let rules = [
+    /// #     Rule::NativeTokenPeriodTransfer(limit),
+    /// #     Rule::ExactCalldata(terms::ExactCalldata(Bytes::new())),
+    /// #     Rule::Timestamp(terms::Timestamp { after: 1_000, before: 2_000 }),
+    /// # ];
+    /// # let caveats = rules.iter().map(|rule| environment.caveat(rule).map(Option::unwrap));
+    /// # let leaf = Delegation { delegate: session, delegator: owner, authority: ROOT_AUTHORITY,
+    /// #     caveats: caveats.collect::<Result<_, _>>()?, salt: U256::ZERO, signature: bytes!("01") };
+    /// # let context = PermissionContext::new(vec![leaf])?.encode();
+    /// # let allowance = Allowance { asset: Asset::Native, amount: U256::from(7), start: None };
+    /// # let granted = Request { chain_id: 8453, from: None, to: session, adjustable: true,
+    /// #     permission: Permission::Allowance(allowance), justification: None, rules: Rules::default() };
+    /// # let answer = Answer { granted, context, dependencies: vec![], manager: Some(manager) };
+    /// # let expected = Expected { session, manager, environment: &environment };
+    /// // The answer names no end; a caveat that it does not account for does.
+    /// let granted = Granted::check(&answer, expected)?;
+    /// assert_eq!(granted.terms().rules.expiry, None);
+    /// let health = granted.health(Usage { spent: U256::ZERO, now: 2_000, disabled: false });
+    /// assert_eq!(health.condition, Condition::Revoked(Cause::Expired));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn health(&self, usage: Usage) -> Health {
         let first_dead = |rule: &Rule| match rule {

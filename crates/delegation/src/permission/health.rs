@@ -2,6 +2,17 @@ use super::{Allowance, Periodic, Permission, Stream};
 use alloy_primitives::U256;
 
 /// Seconds in a day.
+///
+/// ```
+/// use golem_delegation::permission::{Allowance, Asset, Condition, DAY, Health, Permission, Usage};
+/// # use alloy_primitives::U256;
+/// # let (asset, amount) = (Asset::Native, U256::from(10));
+/// # let all = Permission::Allowance(Allowance { asset, amount, start: None });
+/// let usage = Usage { spent: U256::ZERO, now: 2_000, disabled: false };
+/// let ends_in = |seconds| Health::of(&all, Some(2_000 + seconds), usage).condition;
+/// assert_eq!([DAY - 1, DAY].map(ends_in), [Condition::Critical, Condition::Low]);
+/// assert_eq!([7 * DAY, 7 * DAY + 1].map(ends_in), [Condition::Low, Condition::Healthy]);
+/// ```
 pub const DAY: u64 = 86_400;
 
 /// What is known from outside about a permission.

@@ -2,6 +2,23 @@ use crate::terms::ApprovalRevocation;
 use alloy_primitives::{Address, U256};
 
 /// Longest period that MetaMask grants: ten years of 365 days.
+///
+/// ```
+/// use golem_delegation::permission::{MAX_PERIOD, Periodic, Permission, Request};
+/// # use golem_delegation::permission::{Asset, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// # let (asset, amount) = (Asset::Native, U256::from(10));
+/// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+/// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+/// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+/// #     rules: Rules::default() };
+/// let of = |duration| {
+///     let permission = Permission::Periodic(Periodic { duration, ..daily });
+///     Request { permission, ..request.clone() }
+/// };
+/// assert!(of(MAX_PERIOD).check().is_ok());
+/// assert!(of(MAX_PERIOD + 1).check().is_err());
+/// ```
 pub const MAX_PERIOD: u64 = 10 * 365 * 86_400;
 
 /// What is spent.

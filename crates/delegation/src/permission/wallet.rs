@@ -10,12 +10,26 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Asks which permissions the wallet knows.
+///
+/// ```
+/// use golem_delegation::permission::supported_call;
+/// let call = supported_call();
+/// assert_eq!(call["method"], "wallet_getSupportedExecutionPermissions");
+/// assert_eq!(call["params"].as_array().map(Vec::len), Some(0));
+/// ```
 #[must_use]
 pub fn supported_call() -> Value {
     json!({ "method": "wallet_getSupportedExecutionPermissions", "params": [] })
 }
 
 /// Asks what was granted and not revoked.
+///
+/// ```
+/// use golem_delegation::permission::granted_call;
+/// let call = granted_call();
+/// assert_eq!(call["method"], "wallet_getGrantedExecutionPermissions");
+/// assert_eq!(call["params"].as_array().map(Vec::len), Some(0));
+/// ```
 #[must_use]
 pub fn granted_call() -> Value {
     json!({ "method": "wallet_getGrantedExecutionPermissions", "params": [] })
@@ -43,6 +57,9 @@ pub fn revoke_call(context: &Bytes) -> Value {
 /// use golem_delegation::permission::Supported;
 /// let text = r#"{"erc20-token-periodic":{"chainIds":["0x2105"],"ruleTypes":["expiry","redeemer"]}}"#;
 /// let supported = Supported::read(text)?;
+/// assert!(supported.types().eq(["erc20-token-periodic"]));
+/// assert!(supported.grants("erc20-token-periodic", 8453));
+/// assert!(!supported.grants("native-token-stream", 8453));
 /// assert!(supported.takes("erc20-token-periodic", 8453, "redeemer"));
 /// assert!(!supported.takes("erc20-token-periodic", 8453, "payee"));
 /// assert!(!supported.takes("erc20-token-periodic", 1, "expiry"));
@@ -105,6 +122,25 @@ impl Supported {
 }
 
 /// Reads the list of granted permissions, each by itself: one that is not understood hides no other.
+///
+/// ```
+/// use golem_delegation::permission::{Answer, Form, read_granted};
+/// # use golem_delegation::permission::{Asset, Periodic, Permission, Request, Rules};
+/// # use alloy_primitives::{Address, U256};
+/// # let (asset, amount) = (Asset::Native, U256::from(10));
+/// # let daily = Periodic { asset, amount, duration: 86_400, start: None };
+/// # let request = Request { chain_id: 8453, from: None, to: Address::repeat_byte(1),
+/// #     permission: Permission::Periodic(daily), adjustable: false, justification: None,
+/// #     rules: Rules::default() };
+/// # let (context, manager) = (alloy_primitives::bytes!("00"), Some(Address::repeat_byte(4)));
+/// # let answer = Answer { granted: request, context, dependencies: vec![], manager };
+/// let good = &Form::Today.write_answers(&[answer.clone()])?[0];
+/// let all = read_granted(&format!(r#"[{{"from":"another time"}}, {good}]"#))?;
+/// assert_eq!(all.len(), 2);
+/// assert!(all[0].is_err());
+/// assert_eq!(all[1].as_ref().ok(), Some(&answer));
+/// # Ok::<(), golem_delegation::permission::FormError>(())
+/// ```
 pub fn read_granted(text: &str) -> Result<Vec<Result<Answer, FormError>>, FormError> {
     read_each_answer(text)
 }

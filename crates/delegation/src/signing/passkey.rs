@@ -11,6 +11,16 @@ use p256::{
 use sha2::{Digest as _, Sha256};
 
 /// Largest signature of a passkey that is looked at.
+///
+/// ```
+/// use golem_delegation::{MAX_PASSKEY_BYTES, PasskeyError, PasskeySignature};
+/// let mut bytes = vec![0xff; MAX_PASSKEY_BYTES];
+/// assert_eq!(PasskeySignature::decode(&bytes), Err(PasskeyError::Malformed));
+///
+/// bytes.push(0xff);
+/// let (limit, actual) = (16_384, 16_385);
+/// assert_eq!(PasskeySignature::decode(&bytes), Err(PasskeyError::TooLarge { limit, actual }));
+/// ```
 pub const MAX_PASSKEY_BYTES: usize = 16 * 1024;
 
 /// Length of the form without a browser around it: `keyIdHash ‖ r ‖ s`.
@@ -41,6 +51,34 @@ type Wire = (
 );
 
 /// Why a signature is not one of a passkey's over this delegation.
+///
+/// ```
+/// use golem_delegation::{PasskeyError, PasskeySignature};
+/// # use golem_delegation::{Caveat, Delegation, PasskeyOwner, ROOT_AUTHORITY, SigningDomain};
+/// # use alloy_primitives::{U256, address, hex, uint};
+/// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+/// # let base = SigningDomain { chain_id: 8453, manager };
+/// # let limited = address!("04658B29F6b82ed55274221a06Fc97D318E25416");
+/// # let grant = Delegation {
+/// #     delegate: address!("b3Cc4e1647bf5F98D69AfA8c26d9d8F3DC407D68"),
+/// #     delegator: address!("decDbc4ab614EDd3e518B50dAc35759e45974308"),
+/// #     authority: ROOT_AUTHORITY,
+/// #     caveats: vec![Caveat::new(limited, U256::from(3).to_be_bytes::<32>())],
+/// #     salt: uint!(0x2a7bef9732a002758f61434830cb5d638d36da3dd272fdc314fa9ccbca55193e_U256),
+/// #     signature: Default::default(),
+/// # };
+/// # let x = uint!(0x98e6d295a39f8305ed5a05df62d12639fbdcebbb8fd0975c59e03d8e815745a0_U256);
+/// # let y = uint!(0x4f20e31736a285af5e454f0606e2416c3c85b75e6215154e0ef3ba2ceee9154b_U256);
+/// # let owner = PasskeyOwner::new("OTAzOWQyYzRiYWYwNjMyNzI1NWFhYTQ0OTBjN2YwYjI", x, y);
+/// # let r = uint!(0xdba2e71fc647079bd89b8785371b3ce03bb225efaaf1486a827ce4bb37af4414_U256);
+/// # let s = uint!(0x0e359fb8da40936ec1e0978cddca43bd014cc6b11c49d3e49bda5a221ec6b139_U256);
+/// let key_id_hash = owner.key_id_hash;
+/// let bare = PasskeySignature { key_id_hash, r, s, assertion: None };
+/// let signed = grant.signed(bare.encode());
+/// assert_eq!(base.verify_passkey(&signed, &owner.verified()), Err(PasskeyError::Bare));
+/// let mainnet = SigningDomain { chain_id: 1, ..base };
+/// assert_eq!(mainnet.verify_passkey(&signed, &owner), Err(PasskeyError::Mismatch));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PasskeyError {
@@ -183,6 +221,32 @@ impl PasskeyOwner {
 }
 
 /// A passkey's signature in the form a Hybrid account takes it.
+///
+/// ```
+/// use golem_delegation::PasskeySignature;
+/// # use golem_delegation::{Caveat, Delegation, PasskeyOwner, ROOT_AUTHORITY, SigningDomain};
+/// # use alloy_primitives::{U256, address, hex, uint};
+/// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+/// # let base = SigningDomain { chain_id: 8453, manager };
+/// # let limited = address!("04658B29F6b82ed55274221a06Fc97D318E25416");
+/// # let grant = Delegation {
+/// #     delegate: address!("b3Cc4e1647bf5F98D69AfA8c26d9d8F3DC407D68"),
+/// #     delegator: address!("decDbc4ab614EDd3e518B50dAc35759e45974308"),
+/// #     authority: ROOT_AUTHORITY,
+/// #     caveats: vec![Caveat::new(limited, U256::from(3).to_be_bytes::<32>())],
+/// #     salt: uint!(0x2a7bef9732a002758f61434830cb5d638d36da3dd272fdc314fa9ccbca55193e_U256),
+/// #     signature: Default::default(),
+/// # };
+/// # let x = uint!(0x98e6d295a39f8305ed5a05df62d12639fbdcebbb8fd0975c59e03d8e815745a0_U256);
+/// # let y = uint!(0x4f20e31736a285af5e454f0606e2416c3c85b75e6215154e0ef3ba2ceee9154b_U256);
+/// # let owner = PasskeyOwner::new("OTAzOWQyYzRiYWYwNjMyNzI1NWFhYTQ0OTBjN2YwYjI", x, y);
+/// # let r = uint!(0xdba2e71fc647079bd89b8785371b3ce03bb225efaaf1486a827ce4bb37af4414_U256);
+/// # let s = uint!(0x0e359fb8da40936ec1e0978cddca43bd014cc6b11c49d3e49bda5a221ec6b139_U256);
+/// let key_id_hash = owner.key_id_hash;
+/// let bare = PasskeySignature { key_id_hash, r, s, assertion: None };
+/// assert_eq!(PasskeySignature::decode(&bare.encode()), Ok(bare.clone()));
+/// assert_eq!(base.verify_passkey(&grant.signed(bare.encode()), &owner), Ok(()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PasskeySignature {
     /// Which of the account's keys.
@@ -196,6 +260,39 @@ pub struct PasskeySignature {
 }
 
 /// What an authenticator and a browser add to what is signed.
+///
+/// ```
+/// use golem_delegation::{PasskeySignature, WebAuthn};
+/// # use golem_delegation::{Caveat, Delegation, PasskeyOwner, ROOT_AUTHORITY, SigningDomain};
+/// # use alloy_primitives::{U256, address, hex, uint};
+/// # let manager = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
+/// # let base = SigningDomain { chain_id: 8453, manager };
+/// # let limited = address!("04658B29F6b82ed55274221a06Fc97D318E25416");
+/// # let grant = Delegation {
+/// #     delegate: address!("b3Cc4e1647bf5F98D69AfA8c26d9d8F3DC407D68"),
+/// #     delegator: address!("decDbc4ab614EDd3e518B50dAc35759e45974308"),
+/// #     authority: ROOT_AUTHORITY,
+/// #     caveats: vec![Caveat::new(limited, U256::from(3).to_be_bytes::<32>())],
+/// #     salt: uint!(0x2a7bef9732a002758f61434830cb5d638d36da3dd272fdc314fa9ccbca55193e_U256),
+/// #     signature: Default::default(),
+/// # };
+/// # let x = uint!(0x98e6d295a39f8305ed5a05df62d12639fbdcebbb8fd0975c59e03d8e815745a0_U256);
+/// # let y = uint!(0x4f20e31736a285af5e454f0606e2416c3c85b75e6215154e0ef3ba2ceee9154b_U256);
+/// # let owner = PasskeyOwner::new("OTAzOWQyYzRiYWYwNjMyNzI1NWFhYTQ0OTBjN2YwYjI", x, y);
+/// # let r = uint!(0x06d276f881feda15a6a556395ac35a25a1e5601dd763df38f11faca3e2d96f9e_U256);
+/// # let s = uint!(0x5860df3b92bf330c9e4257f2bd254ffaac0764e6c511d2627a9039a796bdccaa_U256);
+/// # let authenticator_data = hex!(
+/// #     "ea0335e241a2f87c615df97c7a993b6e93880279ac14ec7a41a95417b5a651ac0500000000"
+/// # ).into();
+/// let assertion = Some(WebAuthn {
+///     authenticator_data, require_user_verification: true, response_type_location: U256::from(1),
+///     before_challenge: br#"{"type":"webauthn.get","challenge":""#.into(),
+///     after_challenge: br#"","origin":"https://bardo.example","crossOrigin":false}"#.into(),
+/// });
+/// # let key_id_hash = owner.key_id_hash;
+/// let signature = PasskeySignature { key_id_hash, r, s, assertion };
+/// assert_eq!(base.verify_passkey(&grant.signed(signature.encode()), &owner.verified()), Ok(()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WebAuthn {
     /// Hash of the relying party, flags, a counter, and extensions.

@@ -8,6 +8,7 @@ use super::{TermsError, exact};
 /// use golem_delegation::terms::ApprovalRevocation;
 /// let tokens = ApprovalRevocation { erc20_approve: true, ..ApprovalRevocation::default() };
 /// assert_eq!(tokens.encode()?, [1]);
+/// assert_eq!(tokens.encode()?.len(), ApprovalRevocation::LEN);
 /// assert!(ApprovalRevocation::default().encode().is_err());
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
@@ -47,6 +48,16 @@ impl ApprovalRevocation {
     }
 
     /// Decodes, accepting exactly what the contract accepts.
+    ///
+    /// ```
+    /// use golem_delegation::{TermsError, terms::ApprovalRevocation};
+    /// let first_and_last = ApprovalRevocation::decode(&[0b10_0001])?;
+    /// assert!(first_and_last.erc20_approve && first_and_last.permit2_invalidate_nonces);
+    /// assert!(!first_and_last.permit2_lockdown);
+    /// // Six bits have a meaning.
+    /// assert_eq!(ApprovalRevocation::decode(&[0x40]), Err(TermsError::UnknownBits { bits: 0x40 }));
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
     pub fn decode(terms: &[u8]) -> Result<Self, TermsError> {
         let [bits] = exact::<{ Self::LEN }>(terms)?;
         let bits = Self::check(bits)?;

@@ -43,6 +43,7 @@ impl ChangeType {
 ///     balance: U256::from(3),
 /// };
 /// assert_eq!(Erc20BalanceChange::decode(&rises.encode())?, rises);
+/// assert_eq!(rises.encode().len(), Erc20BalanceChange::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +72,7 @@ pub struct Erc20BalanceChange {
 ///     amount: U256::ONE,
 /// };
 /// assert_eq!(Erc721BalanceChange::decode(&keeps_all_but_one.encode())?, keeps_all_but_one);
+/// assert_eq!(keeps_all_but_one.encode().len(), Erc721BalanceChange::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +102,7 @@ pub struct Erc721BalanceChange {
 ///     balance: U256::ONE,
 /// };
 /// assert_eq!(Erc1155BalanceChange::decode(&rises.encode())?, rises);
+/// assert_eq!(rises.encode().len(), Erc1155BalanceChange::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,6 +132,7 @@ pub struct Erc1155BalanceChange {
 ///     balance: U256::from(1_000),
 /// };
 /// assert_eq!(NativeBalanceChange::decode(&falls.encode())?, falls);
+/// assert_eq!(falls.encode().len(), NativeBalanceChange::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

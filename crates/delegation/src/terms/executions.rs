@@ -6,6 +6,17 @@ use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolValue;
 
 /// A call, as ERC-7579 has it.
+///
+/// ```
+/// use golem_delegation::terms::{ExactExecution, Execution};
+/// # use alloy_primitives::{Address, U256, bytes};
+/// let target = Address::repeat_byte(1);
+/// let wrap = Execution { target, value: U256::from(5), call_data: bytes!("d0e30db0") };
+/// // Packed, its parts follow one another.
+/// let terms = ExactExecution(wrap).encode();
+/// assert_eq!((&terms[..20], terms[51]), (target.as_slice(), 5));
+/// assert_eq!(terms[52..], [0xd0, 0xe3, 0x0d, 0xb0]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
     /// What is called.
@@ -43,6 +54,7 @@ pub struct ExactCalldata(pub Bytes);
 ///     call_data: bytes!("d0e30db0"),
 /// });
 /// assert_eq!(ExactExecution::decode(&only.encode())?, only);
+/// assert_eq!(only.encode().len(), ExactExecution::HEADER + 4);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -101,6 +113,7 @@ pub struct ExactExecutionBatch(pub Vec<Execution>);
 ///     calldata: bytes!("d0e30db0"),
 /// };
 /// assert_eq!(SpecificActionErc20TransferBatch::decode(&action.encode())?, action);
+/// assert_eq!(action.encode().len(), SpecificActionErc20TransferBatch::HEADER + 4);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

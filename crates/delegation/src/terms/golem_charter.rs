@@ -5,6 +5,13 @@ use crate::{SpendRefusal, SpendTerms};
 use alloy_primitives::{Address, B256};
 
 /// What a call does; `Class` of `Actions.sol`.
+///
+/// ```
+/// use golem_delegation::terms::Class;
+/// // Numbers are those of the contract, from one on.
+/// assert!(Class::ALL.into_iter().zip(1..).all(|(class, number)| class as u8 == number));
+/// assert_eq!(Class::GasTopUp.name(), "gasTopUp");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -93,6 +100,16 @@ impl Class {
 }
 
 /// A set of classes.
+///
+/// ```
+/// use golem_delegation::terms::{Class, Classes};
+/// let trade = Classes::of(&[Class::Swap, Class::Wrap]);
+/// let vault = Classes::of(&[Class::Deposit, Class::Wrap]);
+/// assert!(trade.contains(Class::Swap) && !trade.contains(Class::Deposit));
+/// assert_eq!(trade.both(vault), Classes::of(&[Class::Wrap]));
+/// assert_eq!(trade.and(vault).without(trade), Classes::of(&[Class::Deposit]));
+/// assert_eq!(trade.bits(), 1 << Class::Swap as u32 | 1 << Class::Wrap as u32);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Classes(u32);
 
@@ -163,6 +180,8 @@ impl Classes {
 /// # };
 /// let terms = charter.encode()?;
 /// assert_eq!(GolemCharter::decode(&terms)?, charter);
+/// // No section stands between.
+/// assert_eq!(terms[GolemCharter::HEADER..], charter.listing.encode()?);
 /// # Ok::<(), TermsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -219,6 +238,30 @@ pub struct GolemCharter {
 
 /// How a Golem has to feel to act, by class. Nothing is known of a mood older than the charter's
 /// staleness.
+///
+/// ```
+/// use golem_delegation::{TermsError, terms::{CharterMood, Class, Classes, GolemCharter, MoodBounds}};
+/// # use golem_delegation::terms::{Listing, MortalityTimeWindow};
+/// # use alloy_primitives::{Address, B256};
+/// # let window = MortalityTimeWindow::new(1, 2)?;
+/// # let charter = GolemCharter {
+/// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+/// #     account: Address::ZERO, beneficiary: Address::ZERO, agent_key: Address::ZERO,
+/// #     replicants: false, classes: Classes::ALL, window, spend_cap: 1_000_000_000,
+/// #     bucket_minutes: 120, slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1,
+/// #     staleness: 86_400, gas_ceiling: 1, gas_daily_cap: 1, settlement_asset: Address::ZERO,
+/// #     max_royalty_bps: None, mood: None, listing: Listing::default(),
+/// # };
+/// let bounds = MoodBounds { min_pleasure: -50, max_arousal: 80, min_dominance: -50 };
+/// let calm = CharterMood { bounds, classes: Classes::of(&[Class::Swap]) };
+/// let charter = GolemCharter { mood: Some(calm), ..charter };
+/// assert_eq!(GolemCharter::decode(&charter.encode()?)?.mood, Some(calm));
+///
+/// let idle = CharterMood { classes: Classes::default(), ..calm };
+/// let refused = GolemCharter { mood: Some(idle), ..charter }.encode();
+/// assert_eq!(refused, Err(TermsError::Zero { what: "classes of a mood" }));
+/// # Ok::<(), TermsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CharterMood {
     /// The bounds.
@@ -235,6 +278,28 @@ impl GolemCharter {
     const EMOTION: u16 = 4;
 
     /// What it lets the Golem spend; the hook refuses everything where this is refused.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendRefusal, terms::GolemCharter};
+    /// # use golem_delegation::{TermsError, terms::{Classes, Listing, MortalityTimeWindow}};
+    /// # use alloy_primitives::{Address, B256};
+    /// # let window = MortalityTimeWindow::new(1, 2)?;
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account: Address::ZERO, beneficiary: Address::ZERO, agent_key: Address::ZERO,
+    /// #     replicants: false, classes: Classes::ALL, window, spend_cap: 1_000_000_000,
+    /// #     bucket_minutes: 120, slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1,
+    /// #     staleness: 86_400, gas_ceiling: 1, gas_daily_cap: 1, settlement_asset: Address::ZERO,
+    /// #     max_royalty_bps: None, mood: None, listing: Listing::default(),
+    /// # };
+    /// // A thousand dollars in any day.
+    /// let window = charter.spend_window()?;
+    /// assert_eq!((window.cap(), window.bucket_minutes()), (1_000_000_000, 120));
+    ///
+    /// let nothing = GolemCharter { spend_cap: 0, ..charter };
+    /// assert_eq!(nothing.spend_window(), Err(SpendRefusal::ZeroCap));
+    /// # Ok::<(), TermsError>(())
+    /// ```
     pub const fn spend_window(&self) -> Result<SpendTerms, SpendRefusal> {
         SpendTerms::new(self.spend_cap, self.bucket_minutes, self.epoch)
     }

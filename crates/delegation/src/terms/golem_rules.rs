@@ -41,6 +41,7 @@ pub struct GolemPhase {
 /// # use alloy_primitives::{Address, B256};
 /// let rule = DreamMode { golem_id: B256::repeat_byte(7), registry: Address::repeat_byte(1) };
 /// assert_eq!(DreamMode::decode(&rule.encode())?, rule);
+/// assert_eq!(rule.encode().len(), DreamMode::LEN);
 ///
 /// let longer = [rule.encode(), vec![0]].concat();
 /// assert_eq!(DreamMode::decode(&longer), Err(TermsError::Length { expected: 52, actual: 53 }));
@@ -204,6 +205,21 @@ impl MaxSlippage {
 
 impl DailySpendLimit {
     /// What it lets the Golem spend; the hook refuses everything where this is refused.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendRefusal, SpendTerms, terms::{DailySpendLimit, Listing}};
+    /// # use alloy_primitives::B256;
+    /// # let rule = DailySpendLimit { golem_id: B256::repeat_byte(7), epoch: 1, cap: 25_000_000,
+    /// #     bucket_minutes: SpendTerms::DAY, listing: Listing::default() };
+    /// let window = rule.window()?;
+    /// assert_eq!((window.cap(), window.epoch()), (25_000_000, 1));
+    ///
+    /// let longest = SpendTerms::MAX_BUCKET_MINUTES;
+    /// let long = DailySpendLimit { bucket_minutes: longest + 1, ..rule };
+    /// let refusal = SpendRefusal::BucketLength { bucket_minutes: longest + 1, longest };
+    /// assert_eq!(long.window(), Err(refusal));
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
     pub const fn window(&self) -> Result<SpendTerms, SpendRefusal> {
         SpendTerms::new(self.cap, self.bucket_minutes, self.epoch)
     }

@@ -12,6 +12,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 /// # use alloy_primitives::U256;
 /// let first = Nonce(U256::ZERO);
 /// assert_eq!(Nonce::decode(&first.encode())?, first);
+/// assert_eq!(first.encode().len(), Nonce::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +27,7 @@ pub struct Nonce(pub U256);
 /// # use alloy_primitives::U256;
 /// let offer = Id(U256::from(7));
 /// assert_eq!(Id::decode(&offer.encode())?, offer);
+/// assert_eq!(offer.encode().len(), Id::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +55,7 @@ pub struct ArgsEqualityCheck(pub Bytes);
 /// use golem_delegation::terms::BlockNumber;
 /// let until = BlockNumber { after: 0, before: 40_000_000 };
 /// assert_eq!(BlockNumber::decode(&until.encode())?, until);
+/// assert_eq!(until.encode().len(), BlockNumber::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +79,7 @@ pub struct BlockNumber {
 ///     bytecode: bytes!("6000"),
 /// };
 /// assert_eq!(Deployed::decode(&there.encode()?)?, there);
+/// assert_eq!(there.encode()?.len(), Deployed::HEADER + 2);
 /// assert!(Deployed { bytecode: Bytes::new(), ..there }.encode().is_err());
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```

@@ -10,6 +10,7 @@ use alloy_primitives::U256;
 /// # use alloy_primitives::U256;
 /// let limit = LimitedCalls(U256::from(3));
 /// assert_eq!(LimitedCalls::decode(&limit.encode())?, limit);
+/// assert_eq!(limit.encode().len(), LimitedCalls::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

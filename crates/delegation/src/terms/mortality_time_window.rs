@@ -9,6 +9,8 @@ use super::{TermsError, exact};
 /// let week = MortalityTimeWindow::new(1_800_000_000, 1_800_604_800)?;
 /// assert!(week.allows(1_800_604_800));
 /// assert!(!week.allows(1_800_604_801));
+/// assert_eq!(week.encode().len(), MortalityTimeWindow::LEN);
+/// assert_eq!(MortalityTimeWindow::decode(&week.encode())?, week);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +44,16 @@ impl MortalityTimeWindow {
     }
 
     /// The same from its first second on, and at most so many seconds more.
+    ///
+    /// ```
+    /// use golem_delegation::terms::MortalityTimeWindow;
+    /// let week = MortalityTimeWindow::new(1_000, 605_800)?;
+    /// let day = week.no_longer_than(86_400);
+    /// assert_eq!((day.start(), day.end()), (1_000, 87_400));
+    /// // What is shorter already stays as it is.
+    /// assert_eq!(day.no_longer_than(604_800), day);
+    /// # Ok::<(), golem_delegation::TermsError>(())
+    /// ```
     #[must_use]
     pub fn no_longer_than(self, seconds: u64) -> Self {
         Self { start: self.start, end: self.end.min(self.start.saturating_add(seconds)) }

@@ -20,6 +20,7 @@ use alloy_primitives::{Address, U256};
 ///     start_date: U256::from(1_800_000_000),
 /// };
 /// assert_eq!(Erc20PeriodTransfer::decode(&weekly.encode()?)?, weekly);
+/// assert_eq!(weekly.encode()?.len(), Erc20PeriodTransfer::LEN);
 ///
 /// assert!(Erc20PeriodTransfer { start_date: U256::ZERO, ..weekly }.encode().is_err());
 /// # Ok::<(), golem_delegation::TermsError>(())
@@ -49,6 +50,7 @@ pub struct Erc20PeriodTransfer {
 ///     start_date: U256::from(1_800_000_000),
 /// };
 /// assert_eq!(NativeTokenPeriodTransfer::decode(&daily.encode()?)?, daily);
+/// assert_eq!(daily.encode()?.len(), NativeTokenPeriodTransfer::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,6 +80,7 @@ pub struct NativeTokenPeriodTransfer {
 /// };
 /// let tokens = MultiTokenPeriod(vec![daily, TokenPeriod { token: Address::repeat_byte(1), ..daily }]);
 /// assert_eq!(MultiTokenPeriod::decode(&tokens.encode()?)?, tokens);
+/// assert_eq!(tokens.encode()?.len(), 2 * MultiTokenPeriod::ENTRY);
 /// assert!(MultiTokenPeriod(vec![]).encode().is_err());
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
@@ -85,6 +88,19 @@ pub struct NativeTokenPeriodTransfer {
 pub struct MultiTokenPeriod(pub Vec<TokenPeriod>);
 
 /// One entry of a [`MultiTokenPeriod`].
+///
+/// ```
+/// use golem_delegation::{TermsError, terms::{MultiTokenPeriod, TokenPeriod}};
+/// # use alloy_primitives::{Address, U256};
+/// let never = TokenPeriod {
+///     token: Address::repeat_byte(1),
+///     period_amount: U256::from(1_000),
+///     period_duration: U256::ZERO,
+///     start_date: U256::from(1_800_000_000),
+/// };
+/// let refused = MultiTokenPeriod(vec![never]).encode();
+/// assert_eq!(refused, Err(TermsError::Zero { what: "period duration" }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenPeriod {
     /// The token; zero is the chain's own coin.

@@ -22,6 +22,7 @@ use alloy_primitives::{Address, U256};
 ///     start_time: U256::from(1_800_000_000),
 /// };
 /// assert_eq!(Erc20Streaming::decode(&stream.encode()?)?, stream);
+/// assert_eq!(stream.encode()?.len(), Erc20Streaming::LEN);
 ///
 /// assert!(Erc20Streaming { initial_amount: U256::from(1_001), ..stream }.encode().is_err());
 /// # Ok::<(), golem_delegation::TermsError>(())
@@ -54,6 +55,7 @@ pub struct Erc20Streaming {
 ///     start_time: U256::from(1_800_000_000),
 /// };
 /// assert_eq!(NativeTokenStreaming::decode(&stream.encode()?)?, stream);
+/// assert_eq!(stream.encode()?.len(), NativeTokenStreaming::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -23,7 +23,9 @@ static VERSION_HASH: LazyLock<B256> = LazyLock::new(|| keccak256("1"));
 /// # use alloy_primitives::Address;
 /// let council = Threshold::new(2, [3, 1, 2].map(Address::repeat_byte).to_vec())?;
 /// assert_eq!(council.signers()[0], Address::repeat_byte(1));
+/// assert_eq!(council.needed(), 2);
 /// assert!(Threshold::new(4, council.signers().to_vec()).is_err());
+/// assert_eq!(Threshold::decode(&council.encode())?, council);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +62,13 @@ impl Threshold {
     }
 
     /// Decodes, accepting exactly what the contract accepts.
+    ///
+    /// ```
+    /// use golem_delegation::{TermsError, terms::Threshold};
+    /// // One of two, who do not ascend.
+    /// let terms = [&[1][..], &[2; 20], &[1; 20]].concat();
+    /// assert_eq!(Threshold::decode(&terms), Err(TermsError::SignerOrder { index: 1 }));
+    /// ```
     pub fn decode(terms: &[u8]) -> Result<Self, TermsError> {
         let Some((needed, signers)) = terms.split_first() else {
             return Err(TermsError::TooShort { least: 21, actual: 0 });
@@ -85,6 +94,19 @@ impl Threshold {
 }
 
 /// What a signer of a [`Threshold`] agrees to: one execution, once, until a deadline.
+///
+/// ```
+/// use golem_delegation::terms::CoSignature;
+/// # use alloy_primitives::{Address, B256, U256, bytes};
+/// # let (manager, delegation_hash) = (Address::repeat_byte(1), B256::repeat_byte(2));
+/// # let mode = B256::ZERO;
+/// let (execution, nonce, deadline) = (bytes!("c0ffee"), U256::from(7), 1_800_000_000);
+/// let agreed = CoSignature { manager, delegation_hash, mode, execution, nonce, deadline };
+/// // Another byte of the execution is another word.
+/// let other = CoSignature { execution: bytes!("c0ffef"), ..agreed.clone() };
+/// let enforcer = Address::repeat_byte(3);
+/// assert_ne!(agreed.digest(8453, enforcer), other.digest(8453, enforcer));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoSignature {
     /// The DelegationManager that will redeem.
@@ -103,6 +125,19 @@ pub struct CoSignature {
 
 impl CoSignature {
     /// What is signed, for the enforcer on one chain.
+    ///
+    /// ```
+    /// use golem_delegation::terms::CoSignature;
+    /// # use alloy_primitives::{Address, B256, U256, bytes};
+    /// # let (manager, delegation_hash) = (Address::repeat_byte(1), B256::repeat_byte(2));
+    /// # let mode = B256::ZERO;
+    /// # let (execution, nonce, deadline) = (bytes!("c0ffee"), U256::from(7), 1_800_000_000);
+    /// # let agreed = CoSignature { manager, delegation_hash, mode, execution, nonce, deadline };
+    /// let [here, there] = [3, 4].map(Address::repeat_byte);
+    /// let digest = agreed.digest(8453, here);
+    /// assert_ne!(digest, agreed.digest(1, here));
+    /// assert_ne!(digest, agreed.digest(8453, there));
+    /// ```
     #[must_use]
     pub fn digest(&self, chain_id: u64, enforcer: Address) -> B256 {
         let mut domain = Keccak256::new();
@@ -129,6 +164,23 @@ impl CoSignature {
     }
 
     /// The caveat's arguments: nonce, deadline, and the signatures in the order of their signers.
+    ///
+    /// ```
+    /// use golem_delegation::{TermsError, terms::CoSignature};
+    /// # use alloy_primitives::{Address, B256, U256, bytes};
+    /// # let (manager, delegation_hash) = (Address::repeat_byte(1), B256::repeat_byte(2));
+    /// # let mode = B256::ZERO;
+    /// # let (execution, nonce, deadline) = (bytes!("c0ffee"), U256::from(7), 1_800_000_000);
+    /// # let agreed = CoSignature { manager, delegation_hash, mode, execution, nonce, deadline };
+    /// let args = agreed.args(&[[0xaa; 65], [0xbb; 65]])?;
+    /// assert_eq!(args.len(), 32 + 5 + 2 * 65);
+    /// assert_eq!((args[31], args[37], args[102]), (7, 0xaa, 0xbb));
+    ///
+    /// let moment = 1 << 40;
+    /// let late = CoSignature { deadline: moment, ..agreed };
+    /// assert_eq!(late.args(&[]), Err(TermsError::Moment { moment }));
+    /// # Ok::<(), TermsError>(())
+    /// ```
     pub fn args(&self, signatures: &[[u8; 65]]) -> Result<Bytes, TermsError> {
         let mut out = self.nonce.to_be_bytes_vec();
         out.extend(super::check_moment(self.deadline)?);

@@ -9,6 +9,7 @@ use super::{TermsError, exact};
 /// use golem_delegation::terms::Timestamp;
 /// let until = Timestamp { after: 0, before: 1_800_000_000 };
 /// assert_eq!(Timestamp::decode(&until.encode())?, until);
+/// assert_eq!(until.encode().len(), Timestamp::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

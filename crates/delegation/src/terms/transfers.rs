@@ -13,6 +13,7 @@ use alloy_primitives::{Address, U256};
 /// let limit =
 ///     Erc20TransferAmount { token_address: Address::repeat_byte(1), max_amount: U256::from(7) };
 /// assert_eq!(Erc20TransferAmount::decode(&limit.encode())?, limit);
+/// assert_eq!(limit.encode().len(), Erc20TransferAmount::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +33,7 @@ pub struct Erc20TransferAmount {
 /// # use alloy_primitives::U256;
 /// let limit = NativeTokenTransferAmount(U256::from(7));
 /// assert_eq!(NativeTokenTransferAmount::decode(&limit.encode())?, limit);
+/// assert_eq!(limit.encode().len(), NativeTokenTransferAmount::LEN);
 /// assert!(NativeTokenTransferAmount::decode(&[0; 33]).is_err());
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
@@ -47,6 +49,7 @@ pub struct NativeTokenTransferAmount(pub U256);
 /// # use alloy_primitives::{Address, U256};
 /// let fee = NativeTokenPayment { recipient: Address::repeat_byte(1), amount: U256::from(7) };
 /// assert_eq!(NativeTokenPayment::decode(&fee.encode())?, fee);
+/// assert_eq!(fee.encode().len(), NativeTokenPayment::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,6 +69,7 @@ pub struct NativeTokenPayment {
 /// # use alloy_primitives::{Address, U256};
 /// let one = Erc721Transfer { token_address: Address::repeat_byte(1), token_id: U256::from(7) };
 /// assert_eq!(Erc721Transfer::decode(&one.encode())?, one);
+/// assert_eq!(one.encode().len(), Erc721Transfer::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,6 +89,7 @@ pub struct Erc721Transfer {
 /// # use alloy_primitives::Address;
 /// let contract = OwnershipTransfer(Address::repeat_byte(1));
 /// assert_eq!(OwnershipTransfer::decode(&contract.encode())?, contract);
+/// assert_eq!(contract.encode().len(), OwnershipTransfer::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,6 +10,7 @@ use alloy_primitives::U256;
 /// # use alloy_primitives::U256;
 /// let limit = ValueLte(U256::from(3));
 /// assert_eq!(ValueLte::decode(&limit.encode())?, limit);
+/// assert_eq!(limit.encode().len(), ValueLte::LEN);
 /// # Ok::<(), golem_delegation::TermsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

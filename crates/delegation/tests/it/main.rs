@@ -13,6 +13,7 @@ mod budget;
 mod bundles;
 mod charter;
 mod context;
+mod examples;
 mod explain;
 mod fixtures;
 mod fuzz_bodies;
