@@ -19,11 +19,11 @@ use golem_custody::{
     Submit, TransactionPlan,
 };
 use revm::{
-    Context, ExecuteEvm as _, MainBuilder as _, MainContext as _, MainnetEvm,
-    context::{ContextTr as _, TxEnv},
-    context_interface::result::{EVMError, ExecutionResult, ResultAndState},
-    database::{CacheDB, WrapDatabaseRef},
-    database_interface::{Database, DatabaseCommit as _, DatabaseRef as _},
+    Context, ExecuteEvm as _, MainBuilder as _, MainContext as _, MainnetEvm, SystemCallEvm as _,
+    context::{ContextTr as _, JournalTr as _, TxEnv},
+    context_interface::result::{EVMError, ExecutionResult},
+    database::WrapDatabaseRef,
+    database_interface::DatabaseRef as _,
     handler::MainnetContext,
 };
 use state::{State, Unread};
@@ -273,19 +273,18 @@ fn verdict(
     call: &Call,
     chain_id: u64,
 ) -> Result<Result<Outcome, ChainFault>, Unread> {
-    let mut db = CacheDB::new(state);
     // A call to nothing succeeds in doing nothing: that must not look like a yes.
-    let has_code = |db: &mut CacheDB<&State>, address: Address| {
-        let info = db.basic(address)?;
+    let has_code = |address: Address| {
+        let info = state.basic_ref(address)?;
         Ok(info.is_some_and(|info| !info.is_empty_code_hash()))
     };
-    if !has_code(&mut db, call.to)? {
+    if !has_code(call.to)? {
         let what = "DelegationManager";
         return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
     }
     for context in redemption.contexts() {
         let account = context.root().delegator;
-        if !has_code(&mut db, account)? {
+        if !has_code(account)? {
             return Ok(Ok(Outcome::Refused(Denial::new(
                 DenialCode::NoAccount,
                 format!("the owner's account {account} has no code yet, so it cannot execute"),
@@ -316,56 +315,46 @@ fn verdict(
 
 /// Runs a call on a state and looks at what it changed.
 fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>, Unread> {
-    let mut once = machine(WrapDatabaseRef(state), state, chain_id);
-    let done = match once.transact(call.transaction(chain_id)) {
-        Ok(done) => done,
+    let mut later = machine(state, chain_id);
+    let result = match later.transact_one(call.transaction(chain_id)) {
+        Ok(result) => result,
         Err(EVMError::Database(unread)) => return Err(unread),
         Err(other) => return Ok(Err(other.to_string())),
     };
-    let ResultAndState { result, state: after } = done;
-    let changes = if result.is_success() {
-        let mut candidates = changes::candidates(result.logs());
-        for (address, account) in &after {
-            let before = state.basic_ref(*address)?.map(|info| info.balance);
-            if before != Some(account.info.balance) {
-                candidates.insert(changes::Question::Native(*address));
-            }
+    if !result.is_success() {
+        return Ok(Ok(Ran { result, changes: Vec::new() }));
+    }
+    let mut candidates = changes::candidates(result.logs());
+    for (address, account) in &later.ctx.journal().state {
+        let before = state.basic_ref(*address)?.map(|info| info.balance);
+        if before != Some(account.info.balance) {
+            candidates.insert(changes::Question::Native(*address));
         }
-        if candidates.len() > changes::MOST {
-            let (found, most) = (candidates.len(), changes::MOST);
-            return Ok(Err(format!(
-                "{found} balances and allowances may change, of which {most} are looked at"
-            )));
-        }
-        let mut later = CacheDB::new(state);
-        later.commit(after);
-        // One machine for each side: to make one costs more than most questions.
-        let mut before = machine(CacheDB::new(state), state, chain_id);
-        let mut later = machine(later, state, chain_id);
-        changes::changes(&candidates, |which, question| {
-            let side = if which == changes::When::Before { &mut before } else { &mut later };
-            read(side, question, chain_id)
-        })?
-    } else {
-        Vec::new()
-    };
+    }
+    if candidates.len() > changes::MOST {
+        let (found, most) = (candidates.len(), changes::MOST);
+        return Ok(Err(format!(
+            "{found} balances and allowances may change, of which {most} are looked at"
+        )));
+    }
+    // One machine for each side: the one that ran the call knows what is there since.
+    let mut before = machine(state, chain_id);
+    let changes = changes::changes(&candidates, |which, question| {
+        read(if which == changes::When::Before { &mut before } else { &mut later }, question)
+    })?;
     Ok(Ok(Ran { result, changes }))
 }
 
-/// The answer of a view function; none where it has none.
-fn read(
-    machine: &mut Machine<CacheDB<&State>>,
-    question: changes::Question,
-    chain_id: u64,
-) -> Result<Option<U256>, Unread> {
+/// The answer of a view function; none where it has none. Nothing is paid for it, and nobody asks.
+fn read(machine: &mut Machine<'_>, question: changes::Question) -> Result<Option<U256>, Unread> {
     if let changes::Question::Native(address) = question {
-        return Ok(machine.ctx.db_mut().basic(address)?.map(|info| info.balance));
+        let account = machine.ctx.journal_mut().load_account(address)?;
+        return Ok(Some(account.data.info.balance));
     }
     let Some((to, data)) = question.call() else { return Ok(None) };
-    let call = Call { from: Address::ZERO, to, data };
-    match machine.transact(call.transaction(chain_id)) {
+    match machine.system_call_one_with_caller(Address::ZERO, to, data) {
         Ok(done) => {
-            let answer = done.result.into_output().unwrap_or_default();
+            let answer = done.into_output().unwrap_or_default();
             Ok((answer.len() == 32).then(|| U256::from_be_slice(&answer)))
         }
         Err(EVMError::Database(unread)) => Err(unread),
@@ -373,13 +362,13 @@ fn read(
     }
 }
 
-type Machine<DB> = MainnetEvm<MainnetContext<DB>>;
+type Machine<'a> = MainnetEvm<MainnetContext<WrapDatabaseRef<&'a State>>>;
 
 /// What runs calls in a block.
-fn machine<DB: Database>(db: DB, state: &State, chain_id: u64) -> Machine<DB> {
+fn machine(state: &State, chain_id: u64) -> Machine<'_> {
     let header = &state.within;
     Context::mainnet()
-        .with_db(db)
+        .with_db(WrapDatabaseRef(state))
         .modify_cfg_chained(|cfg| {
             cfg.chain_id = chain_id;
             // As `eth_call` has it: a question costs nothing and needs no place in a queue.

@@ -61,6 +61,9 @@ struct Settled {
     amount: u64,
 }
 
+/// Blocks for which what took effect is kept: a word of an earlier block may come after a later one's.
+const KEPT: u64 = 256;
+
 /// A spend window as its Golem knows it.
 ///
 /// ```
@@ -80,7 +83,7 @@ pub struct Budget {
     counted: SpendWindow,
     /// Of which block that was.
     block: u64,
-    /// What took effect in blocks after that.
+    /// What took effect of late, in blocks after that and in some before it.
     settled: Vec<Settled>,
     open: BTreeMap<Reservation, u64>,
     next: u64,
@@ -131,9 +134,7 @@ impl Budget {
     /// # Ok::<(), golem_delegation::SpendRefusal>(())
     /// ```
     pub fn settle(&mut self, name: Reservation, block: u64) {
-        if let Some(amount) = self.open.remove(&name)
-            && block > self.block
-        {
+        if let Some(amount) = self.open.remove(&name) {
             self.settled.push(Settled { block, amount });
         }
     }
@@ -185,7 +186,7 @@ impl Budget {
     /// # Ok::<(), golem_delegation::SpendRefusal>(())
     /// ```
     pub fn reconcile(&mut self, word: U256, block: u64, now: u64) -> Result<Drift, SpendRefusal> {
-        let known = self.settled.iter().filter(|settled| settled.block <= block);
+        let known = self.since().filter(|settled| settled.block <= block);
         let here = match self.counting(known.map(|settled| settled.amount), now) {
             Ok(window) => window.spent(now)?,
             // More took effect than there was room for: only the chain knows how.
@@ -195,7 +196,7 @@ impl Budget {
         let there = counted.spent(now)?;
         self.counted = counted;
         self.block = block;
-        self.settled.retain(|settled| settled.block > block);
+        self.settled.retain(|settled| settled.block.saturating_add(KEPT) > block);
         Ok(match (there.checked_sub(here), here.checked_sub(there)) {
             (Some(0), _) => Drift::None,
             (Some(more), _) => Drift::ChainCountsMore(more),
@@ -203,9 +204,14 @@ impl Budget {
         })
     }
 
+    /// What took effect in blocks after the one that the chain's word is of.
+    fn since(&self) -> impl Iterator<Item = &Settled> {
+        self.settled.iter().filter(|settled| settled.block > self.block)
+    }
+
     /// What took effect since the chain was asked, and what is under way.
     fn all(&self) -> impl Iterator<Item = u64> {
-        let settled = self.settled.iter().map(|settled| settled.amount);
+        let settled = self.since().map(|settled| settled.amount);
         settled.chain(self.open.values().copied())
     }
 

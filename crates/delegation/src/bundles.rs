@@ -379,6 +379,7 @@ pub struct Law {
     swap: Option<(Address, Address)>,
     pinned: bool,
     series: u16,
+    above: Option<Box<Holdings>>,
 }
 
 impl Law {
@@ -420,6 +421,7 @@ impl Law {
             swap: None,
             pinned: false,
             series: 1,
+            above: None,
         }
     }
 
@@ -456,6 +458,44 @@ impl Law {
     pub const fn of_child(mut self, replicant: B256) -> Self {
         self.budget_id = replicant;
         self.forbidden = self.forbidden.and(Classes::of(&[Class::GasTopUp]));
+        self
+    }
+
+    /// The law of a link below one that bounds what is held: whatever this one says of that, it says within it, of the same
+    /// listing and the same mark.
+    ///
+    /// ```
+    /// use golem_delegation::bundles::{Bundle, Enforcers, Law};
+    /// use golem_delegation::terms::Holdings;
+    /// # use golem_delegation::terms::{Classes, GolemCharter, ListedToken, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256};
+    /// # let (account, key, usdc) = (Address::repeat_byte(1), Address::repeat_byte(2), Address::repeat_byte(5));
+    /// # let dollars = ListedToken { token: usdc, role: None, feed: key, token_decimals: 6, feed_decimals: 8, max_age: 60 };
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: usdc, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing { tokens: vec![dollars], ..Listing::default() },
+    /// # };
+    /// # let at = Enforcers {
+    /// #     golem_charter: Address::repeat_byte(0xc1), holdings: Address::repeat_byte(0xc2),
+    /// #     cadence: Address::repeat_byte(0xc3), replicant_budget: Address::repeat_byte(0xc4),
+    /// #     redeemer: Address::repeat_byte(0xc5), allowed_targets: Address::repeat_byte(0xc6),
+    /// #     allowed_methods: Address::repeat_byte(0xc7), allowed_calldata: Address::repeat_byte(0xc8),
+    /// # };
+    /// let parent = Law::new(charter.clone()).under(&[Bundle::MaxDrawdown(1_500)])?;
+    /// let above = Holdings::decode(&parent.caveats(&at)?[1].terms)?;
+    ///
+    /// let child = Law::new(charter).beneath(above).under(&[Bundle::max_position(2_000)])?;
+    /// let held = Holdings::decode(&child.caveats(&at)?[1].terms)?;
+    /// assert_eq!((held.stable_bps, held.drawdown_bps), (2_000, 1_500));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn beneath(mut self, above: Holdings) -> Self {
+        self.above = Some(Box::new(above));
         self
     }
 
@@ -700,6 +740,14 @@ impl Law {
         /// No bound.
         const WHOLE: u16 = 10_000;
         let (thriving_bps, stable_bps) = self.position.unwrap_or((WHOLE, WHOLE));
+        if let Some(above) = self.above.as_deref() {
+            return Holdings {
+                thriving_bps: above.thriving_bps.min(thriving_bps),
+                stable_bps: above.stable_bps.min(stable_bps),
+                drawdown_bps: above.drawdown_bps.min(self.drawdown.unwrap_or(WHOLE)),
+                ..above.clone()
+            };
+        }
         Holdings {
             golem_id: charter.golem_id,
             account: charter.account,

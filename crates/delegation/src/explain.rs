@@ -945,7 +945,7 @@ fn joined(all: impl Iterator<Item = String>) -> String {
 }
 
 /// Bytes, the long ones by their beginning and what tells them from all others.
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     match bytes.get(..68) {
         Some(head) if bytes.len() > 68 => {
             let (head, hash) = (alloy_primitives::hex::encode_prefixed(head), keccak256(bytes));

@@ -585,6 +585,10 @@ impl<'a> Grant<'a> {
                 return Err(GrantError::Other { what });
             }
         }
+        // The registry never admits the last number there is.
+        if charter.epoch == u16::MAX {
+            return Err(GrantError::LastEpoch { epoch: charter.epoch });
+        }
         if charter.epoch <= old.epoch {
             let (epoch, highest) = (charter.epoch, old.epoch);
             return Err(GrantError::StaleEpoch { epoch, highest });
@@ -1203,8 +1207,16 @@ impl<'a> Parent<'a> {
         let leaf = self.chain.leaf();
         self.outlive(life.end())?;
         let charter = GolemCharter { agent_key: key, ..self.charter.clone() };
-        let law = Law::new(charter).of_child(name).under(&[Bundle::TimeWindow(life)])?;
-        let law = law.under(bundles)?;
+        let mut law = Law::new(charter).of_child(name);
+        // Leaf first: what it says of holdings is within what those above it say.
+        let held = self.rules.iter().flatten().find_map(|rule| match rule {
+            Rule::Holdings(held) => Some(held),
+            _ => None,
+        });
+        if let Some(held) = held {
+            law = law.beneath(held.clone());
+        }
+        let law = law.under(&[Bundle::TimeWindow(life)])?.under(bundles)?;
         check(key, &law.charter())?;
         let mut caveats = law.caveats(&enforcers(self.environment)?)?;
         for rule in &beside {

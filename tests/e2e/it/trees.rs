@@ -30,7 +30,7 @@ use golem_delegation::{
     ANY_DELEGATE, Caveat, Delegation, PermissionContext,
     bundles::{Bundle, Law, Spend},
     enforcers,
-    grant::{Grant, Parent, Renewal, Replicant},
+    grant::{Council, Grant, Parent, Phase, Renewal, Replicant},
     terms::{
         AllowedTargets, CoSignature, GolemCharter, LimitedCalls, MortalityTimeWindow, Redeemer,
         Threshold,
@@ -93,6 +93,12 @@ impl Alpha {
         let mut caveats = law.caveats(&bundle_enforcers())?;
         caveats.extend(beside);
         self.key.delegate(&self.field.stage, &self.links, child.address(), caveats)
+    }
+
+    /// A link that stands on its own grant, signed by its key, and all above.
+    fn signed(&self, link: Delegation) -> Result<Vec<Delegation>> {
+        let signature = self.key.sign(self.field.stage.domain().digest(&link))?;
+        Ok([&[link.signed(signature.to_vec())], &self.links[..]].concat())
     }
 
     /// The owner moves it on.
@@ -237,17 +243,14 @@ async fn each_phase_has_a_link_that_works_and_all_others_do_not_grow() -> Result
     let alpha = Alpha::born().await?;
     let (field, stage) = (&alpha.field, &alpha.field.stage);
     let worker = RawKey::born(stage).await?;
-    let thriving = Bundle::MaxPosition { thriving: 3_000, stable: 0 };
-    let stable = Bundle::MaxPosition { thriving: 0, stable: 2_000 };
+    let environment = environment();
+    let above = PermissionContext::new(alpha.links.clone())?;
+    let parent = Parent::read(&above, &environment)?;
+    let born = stage.now().await?;
     let mut made = Vec::new();
-    for bundles in [
-        vec![Bundle::FullTrading, thriving, Bundle::ReplicantSpawning],
-        vec![Bundle::FullTrading, stable, Bundle::NoReplicantSpawning],
-        vec![Bundle::CloseOnly, Bundle::NoNewPositions, Bundle::WithdrawAllowed],
-        vec![Bundle::UnwindOnly, Bundle::SweepToOwner],
-        vec![Bundle::SettlementOnly, Bundle::DeathProtocol],
-    ] {
-        made.push(alpha.child(&worker, &bundles, vec![]).await?);
+    for phase in Phase::ALL {
+        let link = parent.for_phase(worker.address(), phase, born, U256::from(phase as u8))?;
+        made.push(alpha.signed(link)?);
     }
     let [thriving, stable, conservation, declining, terminal] = &made[..] else {
         anyhow::bail!("five links");
@@ -499,14 +502,74 @@ async fn a_built_replicant_lives_within_what_it_was_given() -> Result<()> {
         methods: vec![],
         calls: NonZeroU64::new(2),
     };
-    let link = Parent::read(&above, &environment)?.replicant(&tester, U256::ZERO)?;
-    let signature = alpha.key.sign(stage.domain().digest(&link))?;
-    let links = [&[link.signed(signature.to_vec())], &alpha.links[..]].concat();
+    let links =
+        alpha.signed(Parent::read(&above, &environment)?.replicant(&tester, U256::ZERO)?)?;
 
     child.refused(stage, &links, &field.swap(51), DenialCode::Budget).await?;
     child.refused(stage, &links, &field.disapprove(), DenialCode::Target).await?;
     child.does(stage, &links, &field.swap(30)).await?;
     child.does(stage, &links, &field.swap(1)).await?;
     child.refused(stage, &links, &field.swap(1), DenialCode::Calls).await?;
+    Ok(())
+}
+
+/// What `Parent` builds for another Golem, and for a council, acts on chain, and no further.
+#[tokio::test]
+async fn a_built_link_to_another_golem_and_a_built_council_act() -> Result<()> {
+    let alpha = Alpha::born().await?;
+    let (field, stage) = (&alpha.field, &alpha.field.stage);
+    let environment = environment();
+    let above = PermissionContext::new(alpha.links.clone())?;
+    let parent = Parent::read(&above, &environment)?;
+    let born = stage.now().await?;
+    let beta = RawKey::born(stage).await?;
+    let bundles = [Bundle::FullTrading, Bundle::MaxSpend(Spend::Day(50 * DOLLAR))];
+    let link = parent.to_golem(beta.address(), born, DAY, &bundles, U256::from(1))?;
+    let links = alpha.signed(link)?;
+    beta.does(stage, &links, &field.swap(40)).await?;
+    beta.refused(stage, &links, &field.swap(11), DenialCode::Spend).await?;
+    beta.refused(stage, &links, &field.home(), DenialCode::Class).await?;
+
+    let mut members = Vec::new();
+    for _ in 0..3 {
+        members.push(RawKey::born(stage).await?);
+    }
+    let router = stage.book().swap_router_02;
+    let council = Council {
+        seats: members.iter().map(RawKey::address).collect(),
+        needed: 2,
+        most: 100 * DOLLAR,
+        targets: vec![router],
+    };
+    members.sort_by_key(RawKey::address);
+    let links = alpha.signed(parent.council(&council, born, U256::from(2))?)?;
+    let agreed = |call: &Execution, nonce: u64| -> Result<Vec<Delegation>> {
+        let leaf = links.first().context("a grant")?;
+        let tuple = single(&links, call)?;
+        let (mode, execution) = tuple.execution();
+        let what = CoSignature {
+            manager: DELEGATION_MANAGER,
+            delegation_hash: leaf.hash().0,
+            mode,
+            execution: execution.clone(),
+            nonce: U256::from(nonce),
+            deadline: born + DAY,
+        };
+        let digest = what.digest(stage.node().chain_id(), threshold_enforcer());
+        let two = members.iter().take(2).map(|member| member.sign(digest));
+        let signatures = two.collect::<Result<Vec<_>>>()?;
+        let mut with = links.clone();
+        let caveats = &mut with.first_mut().context("a grant")?.caveats;
+        let seats = caveats.iter_mut().find(|one| one.enforcer == threshold_enforcer());
+        seats.context("the council's caveat")?.args = what.args(&signatures)?;
+        Ok(with)
+    };
+    let last = members.last().context("a member")?;
+    let (swap, more) = (field.swap(90), field.swap(101));
+    last.refused(stage, &links, &swap, DenialCode::Threshold).await?;
+    last.does(stage, &agreed(&swap, 1)?, &swap).await?;
+    last.refused(stage, &agreed(&more, 2)?, &more, DenialCode::Nav).await?;
+    let other = field.disapprove();
+    last.refused(stage, &agreed(&other, 3)?, &other, DenialCode::Target).await?;
     Ok(())
 }

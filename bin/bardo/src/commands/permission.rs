@@ -104,6 +104,7 @@ pub(crate) fn health(args: &PermissionHealthArgs) -> Result<Answer, Failure> {
         "cause": cause.map(Cause::name),
         "cap": amount(health.cap),
         "left": amount(health.left),
+        "available": amount(health.available),
         "secondsLeft": seconds(health.seconds_left),
         "startsIn": seconds(Some(health.starts_in)),
         "periodEnds": seconds(health.period_ends),
@@ -115,8 +116,13 @@ pub(crate) fn health(args: &PermissionHealthArgs) -> Result<Answer, Failure> {
 fn in_words(health: &Health, asset: Option<Asset>, tokens: &Tokens) -> String {
     let mut lines = vec![match health.condition {
         Condition::Healthy => "healthy".to_owned(),
-        Condition::Low => "low: renew it, or spend less".to_owned(),
-        Condition::Critical => "critical: it is about to run out".to_owned(),
+        Condition::Low => {
+            "low: half of its cap or less is there now, or it ends within a week".to_owned()
+        }
+        Condition::Critical => {
+            "critical: less than a tenth of its cap is there now, or it ends within a day"
+                .to_owned()
+        }
         Condition::Revoked(Cause::ByOwner) => "revoked: the owner took it back".to_owned(),
         Condition::Revoked(Cause::Expired) => "revoked: it has expired".to_owned(),
         Condition::Revoked(Cause::Exhausted) => "revoked: all of it was spent".to_owned(),
@@ -130,6 +136,14 @@ fn in_words(health: &Health, asset: Option<Asset>, tokens: &Tokens) -> String {
             "left: {} of {}",
             tokens.amount(asset, left),
             tokens.amount(asset, cap)
+        ));
+    }
+    if let (Some(asset), Some(available)) = (asset, health.available)
+        && health.available != health.left
+    {
+        lines.push(format!(
+            "at once can be taken what has come together: {}",
+            tokens.amount(asset, available)
         ));
     }
     if let Some(ends) = health.period_ends {
@@ -179,6 +193,10 @@ fn explained(granted: &Granted, asked: Option<&Request>, tokens: &Tokens) -> (Va
         fields.insert("signed".to_owned(), json!(signed));
         fields.insert("nonce".to_owned(), json!(granted.nonce().map(|nonce| nonce.to_string())));
         fields.insert("further".to_owned(), json!(granted.further()));
+        let first = granted.dependencies().iter();
+        let first =
+            first.map(|one| json!({ "factory": one.factory, "factoryData": one.factory_data }));
+        fields.insert("dependencies".to_owned(), json!(first.collect::<Vec<_>>()));
         if let Some(asked) = asked {
             let edits = granted.edits(asked);
             let asset = granted.permission().asset();

@@ -295,14 +295,23 @@ async fn a_transaction_sent_into_silence_is_named_and_not_called_refused() {
     });
     let refusing = FakeNode::start(|method| match method {
         "eth_chainId" => json!({ "result": "0x2105" }),
+        "eth_getTransactionByHash" => json!({ "result": null }),
+        _ => json!({ "error": { "code": -32000, "message": "intrinsic gas too low" } }),
+    });
+    let taken = FakeNode::start(|method| match method {
+        "eth_chainId" => json!({ "result": "0x2105" }),
+        "eth_getTransactionByHash" => json!({ "result": null }),
         _ => json!({ "error": { "code": -32000, "message": "nonce too low" } }),
     });
     let tx = SignedTransaction { hash: HEAD, raw: Bytes::new(), from: Address::ZERO };
 
-    let silent = Node::connect(&node.url).await.unwrap().send(&tx).await.unwrap_err();
+    let silent = Node::connect(&node.url).await.unwrap().with_patience(Duration::from_millis(100));
+    let silent = silent.send(&tx).await.unwrap_err();
     let refused = Node::connect(&refusing.url).await.unwrap().send(&tx).await.unwrap_err();
 
     assert!(silent.to_string().contains(&HEAD.to_string()), "{silent}");
     assert!(silent.to_string().contains("look it up"), "{silent}");
     assert!(refused.to_string().contains("refused"), "{refused}");
+    let taken = Node::connect(&taken.url).await.unwrap().send(&tx).await.unwrap_err();
+    assert!(taken.to_string().contains("will not take effect"), "{taken}");
 }

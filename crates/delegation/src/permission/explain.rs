@@ -297,6 +297,13 @@ impl Granted {
         if let Some(nonce) = self.nonce() {
             lines.push(format!("It is good while the account's nonce is {nonce}."));
         }
+        for first in self.dependencies() {
+            lines.push(format!(
+                "Before it can be used {} has to be called with the data {}, which nobody has checked.",
+                first.factory,
+                crate::explain::hex(&first.factory_data)
+            ));
+        }
         for rule in self.further() {
             lines.push(match rule {
                 Rule::Opaque(opaque) => format!(

@@ -124,6 +124,9 @@ pub struct Health {
     pub cap: Option<U256>,
     /// What can still be taken of it, which is nothing once it is revoked; none where no money is moved.
     pub left: Option<U256>,
+    /// What can be taken at once, which is nothing once it is revoked. Of a stream it is all that has come together, and may be
+    /// many times its cap.
+    pub available: Option<U256>,
     /// Seconds until it ends, 0 once it has; none where it never does.
     pub seconds_left: Option<u64>,
     /// Seconds until it can first be redeemed; 0 from then on.
@@ -136,6 +139,7 @@ pub struct Health {
 struct Budget {
     cap: U256,
     left: U256,
+    available: U256,
     exhausted: bool,
 }
 
@@ -174,6 +178,9 @@ impl Health {
             condition,
             cap: budget.as_ref().map(|budget| budget.cap),
             left: budget.as_ref().map(|budget| if alive { budget.left } else { U256::ZERO }),
+            available: budget
+                .as_ref()
+                .map(|budget| if alive { budget.available } else { U256::ZERO }),
             seconds_left: if alive { seconds_left } else { Some(0) },
             starts_in: permission.start().map_or(0, |start| start.saturating_sub(now)),
             period_ends: period_ends(permission, now).filter(|_| alive),
@@ -200,11 +207,12 @@ fn judge(budget: Option<&Budget>, seconds_left: Option<u64>) -> Condition {
 fn budget(permission: &Permission, spent: U256, now: u64) -> Option<Budget> {
     match *permission {
         Permission::Periodic(Periodic { amount, .. }) => {
-            Some(Budget { cap: amount, left: amount.saturating_sub(spent), exhausted: false })
+            let left = amount.saturating_sub(spent);
+            Some(Budget { cap: amount, left, available: left, exhausted: false })
         }
         Permission::Allowance(Allowance { amount, .. }) => {
             let left = amount.saturating_sub(spent);
-            Some(Budget { cap: amount, left, exhausted: left.is_zero() })
+            Some(Budget { cap: amount, left, available: left, exhausted: left.is_zero() })
         }
         Permission::Stream(Stream { per_second, initial, max, start, .. }) => {
             let max = max.unwrap_or(U256::MAX);
@@ -212,8 +220,8 @@ fn budget(permission: &Permission, spent: U256, now: u64) -> Option<Budget> {
             let elapsed = now.saturating_sub(start.unwrap_or(now));
             let grown = per_second.saturating_mul(U256::from(elapsed));
             let unlocked = initial.unwrap_or_default().saturating_add(grown).min(max);
-            let left = unlocked.saturating_sub(spent).min(day);
-            Some(Budget { cap: day, left, exhausted: spent >= max })
+            let available = unlocked.saturating_sub(spent);
+            Some(Budget { cap: day, left: available.min(day), available, exhausted: spent >= max })
         }
         Permission::ApprovalRevocation(_) => None,
     }

@@ -496,6 +496,27 @@ fn each_phase_has_a_link_with_less_in_it() {
     assert!(terminal.contains(Class::Settle) && !terminal.contains(Class::Deposit));
 }
 
+/// The same under a parent that bounds a fall, with a mark that was begun anew: no link of a phase forgets either.
+#[test]
+fn each_phase_stays_within_what_its_parent_lets_be_held() {
+    let environment = environment();
+    let law = Law::new(charter()).in_series(2).under(&[Bundle::MaxDrawdown(1_500)]).unwrap();
+    let held = Holdings::decode(&law.caveats(&AT).unwrap()[1].terms).unwrap();
+    let root = root(&[Rule::GolemCharter(Box::new(law.charter())), Rule::Holdings(held)]);
+    let above = chain(std::slice::from_ref(&root));
+    let parent = Parent::read(&above, &environment).unwrap();
+    for phase in Phase::ALL {
+        let link = parent.for_phase(CHILD, phase, 2_000, U256::from(phase as u8)).unwrap();
+        assert_eq!(attenuates(&read(&root), &read(&link)), Ok(()), "{phase:?}");
+        let held = read(&link).into_iter().find_map(|rule| match rule {
+            Rule::Holdings(held) => Some((held.series, held.drawdown_bps)),
+            _ => None,
+        });
+        let says = [Phase::Thriving, Phase::Stable, Phase::Terminal].contains(&phase);
+        assert_eq!(held, says.then_some((2, 1_500)), "{phase:?}");
+    }
+}
+
 /// SPEC C12: two of three, and any of them redeems.
 #[test]
 fn a_council_redeems_what_enough_of_it_agreed_to() {

@@ -10,7 +10,10 @@ use golem_delegation::{
     ANY_DELEGATE, Caveat, Delegation, DelegationHash, DelegationTree, MAX_LINKS, MAX_NODES,
     ROOT_AUTHORITY, Signed, SignedError, Signer, SigningDomain, Standing, State, TreeError,
     bundles::{Bundle, Law, Spend},
-    terms::{AllowedTargets, GolemCharter, LimitedCalls, MortalityTimeWindow, Redeemer, Threshold},
+    terms::{
+        AllowedTargets, GolemCharter, Holdings, LimitedCalls, MortalityTimeWindow, Redeemer,
+        Threshold,
+    },
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, num::NonZeroU32};
@@ -63,10 +66,13 @@ fn seeds() -> Vec<(&'static str, Delegation)> {
         ])
         .unwrap();
     let alpha = grant(OWNER, ALPHA, ROOT_AUTHORITY, law.caveats(&AT).unwrap());
+    let held = alpha.caveats.iter().find(|caveat| caveat.enforcer == AT.holdings).unwrap();
+    let held = Holdings::decode(&held.terms).unwrap();
     let child = |key: u8, bundles: &[Bundle], beside: Vec<Caveat>| {
         let agent_key = Address::repeat_byte(key);
         let law = Law::new(GolemCharter { agent_key, ..law.charter() })
             .of_child(agent_key.into_word())
+            .beneath(held.clone())
             .under(bundles)
             .unwrap();
         let caveats = [law.caveats(&AT).unwrap(), beside].concat();

@@ -115,6 +115,7 @@ fn a_stream_is_measured_by_what_a_day_adds() {
     assert_eq!(of(DAY, None, 0, START - 1).condition, Condition::Healthy, "what it begins with");
     let long = of(0, None, 7, START + 10 * DAY);
     assert_eq!(long.left, Some(U256::from(DAY)), "never more than the cap");
+    assert_eq!(long.available, Some(U256::from(10 * DAY - 7)), "all that has come together");
     assert_eq!(of(0, Some(100), 99, START + DAY).condition, Condition::Critical);
     let spent = of(0, Some(100), 100, START + DAY);
     assert_eq!(spent.condition, Condition::Revoked(Cause::Exhausted));
