@@ -171,8 +171,8 @@ impl Budget {
     }
 
     /// Takes over what the chain counted by the end of `block`. Nothing that took effect later, and nothing that is under way,
-    /// is lost by it. A word of an earlier block than the last one is taken too: that is what a reorganisation
-    /// leaves.
+    /// is lost by it. A word of an earlier block than the last one is taken too, and what took effect here after that block
+    /// counts beside it: a node may be behind. So what a reorganisation undid is given back by the word of a block as late.
     ///
     /// ```
     /// use golem_delegation::{Budget, Drift, SpendTerms, SpendWindow};
