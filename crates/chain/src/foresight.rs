@@ -291,6 +291,22 @@ fn verdict(
             ))));
         }
     }
+    for caveat in
+        redemption.contexts().flat_map(|context| context.links()).flat_map(|link| &link.caveats)
+    {
+        let enforcer = caveat.enforcer;
+        if !has_code(enforcer)? {
+            let mut denial = Denial::new(
+                DenialCode::OtherCaveat,
+                format!(
+                    "the enforcer {enforcer} has no code on chain {chain_id}, so that nothing can be redeemed; \
+                     `bardo chains check` says what is missing"
+                ),
+            );
+            denial.enforcer = Some(enforcer);
+            return Ok(Ok(Outcome::Refused(denial)));
+        }
+    }
     let ran = match run(state, call, chain_id)? {
         Ok(ran) => ran,
         Err(why) => return Ok(Err(ChainFault::Machine { why })),

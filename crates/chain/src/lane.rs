@@ -148,6 +148,8 @@ struct Sent {
     nonce: u64,
     /// Every bid for this place, the last one last.
     bids: Vec<SignedTransaction>,
+    /// Whether the node said that the place was taken when it was handed in.
+    doubted: bool,
 }
 
 /// A receipt that is deep enough.
@@ -208,18 +210,28 @@ impl<K: SessionSigner> Lane<K> {
 
     /// Judges, signs, sends and waits.
     pub async fn redeem(&self, redemption: Redemption) -> Result<Landing, LaneFault> {
-        let mut sent = match self.send(&redemption).await? {
-            Ok(sent) => sent,
-            Err(denial) => return Ok(Landing::Refused(denial)),
-        };
-        let mined = match self.settle(&mut sent).await {
-            Ok(mined) => mined,
-            Err(fault) => {
-                // It may still take effect, and what is sent next stands behind it.
-                if matches!(fault, LaneFault::Unsettled { .. }) {
-                    self.left.lock().await.push(sent);
+        let mut places = 0;
+        let mined = loop {
+            let mut sent = match self.send(&redemption).await? {
+                Ok(sent) => sent,
+                Err(denial) => return Ok(Landing::Refused(denial)),
+            };
+            match self.settle(&mut sent).await {
+                Ok(mined) => break mined,
+                // Its place was taken before it was handed in: another one is looked for.
+                Err(LaneFault::Displaced { .. }) if sent.doubted => {
+                    places += 1;
+                    if places >= MOST_PLACES {
+                        return Err(LaneFault::KeyInUse { sender: self.sender() });
+                    }
                 }
-                return Err(fault);
+                Err(fault) => {
+                    // It may still take effect, and what is sent next stands behind it.
+                    if matches!(fault, LaneFault::Unsettled { .. }) {
+                        self.left.lock().await.push(sent);
+                    }
+                    return Err(fault);
+                }
             }
         };
         let receipt = mined.summary();
@@ -262,39 +274,36 @@ impl<K: SessionSigner> Lane<K> {
     async fn send(&self, redemption: &Redemption) -> Result<Result<Sent, Denial>, LaneFault> {
         let mut next = self.next.lock().await;
         self.hand_in_what_is_left().await;
-        for _ in 0..MOST_PLACES {
-            let road = Road { foresight: &self.foresight, next: *next };
-            let clearance =
-                clear(&road, redemption.clone(), self.sender(), &self.policy.clearing).await?;
-            let cleared = match clearance {
-                Clearance::Granted(cleared) => cleared,
-                Clearance::Refused(denial) => return Ok(Err(denial)),
-            };
-            let nonce = cleared.nonce();
-            let signed = self.key.sign(cleared, (self.clock)()).await?;
-            (self.tell)(signed.hash);
-            let answer = self.submission.broadcast(&signed).await;
-            let taken = match &answer {
-                Ok(Taken::New | Taken::Known) => true,
-                // Not answered is not refused: it has its place until the chain says otherwise.
-                Err(ChainFault::Unanswered { .. }) => true,
-                // A no is believed only of a node that does not have it all the same: what is taken for unsent would be
-                // sent once more by whoever asked for it.
-                Ok(Taken::NonceUsed) | Err(_) => {
-                    self.submission.knows(signed.hash).await
-                        || self.foresight.node().knows(signed.hash).await
+        let road = Road { foresight: &self.foresight, next: *next };
+        let clearance =
+            clear(&road, redemption.clone(), self.sender(), &self.policy.clearing).await?;
+        let cleared = match clearance {
+            Clearance::Granted(cleared) => cleared,
+            Clearance::Refused(denial) => return Ok(Err(denial)),
+        };
+        let nonce = cleared.nonce();
+        let signed = self.key.sign(cleared, (self.clock)()).await?;
+        (self.tell)(signed.hash);
+        let mut doubted = false;
+        match self.submission.broadcast(&signed).await {
+            Ok(Taken::New | Taken::Known) => {}
+            // Not answered is not refused: it has its place until the chain says otherwise.
+            Err(ChainFault::Unanswered { .. }) => {}
+            // Somebody has the place, and that may be this very transaction, handed over twice by somebody between here and
+            // the node. Only the chain can tell.
+            Ok(Taken::NonceUsed) => doubted = true,
+            // A no is believed only of a node that does not have it all the same: what is taken for unsent would be
+            // sent once more by whoever asked for it.
+            Err(source) => {
+                let known = self.submission.knows(signed.hash).await
+                    || self.foresight.node().knows(signed.hash).await;
+                if !known {
+                    return Err(LaneFault::NotTaken { source });
                 }
-            };
-            if taken {
-                *next = nonce.saturating_add(1);
-                return Ok(Ok(Sent { nonce, bids: vec![signed] }));
-            }
-            match answer {
-                Ok(_) => *next = nonce.saturating_add(1),
-                Err(source) => return Err(LaneFault::NotTaken { source }),
             }
         }
-        Err(LaneFault::KeyInUse { sender: self.sender() })
+        *next = nonce.saturating_add(1);
+        Ok(Ok(Sent { nonce, bids: vec![signed], doubted }))
     }
 
     /// Waits until one of the bids is deep enough in the chain.

@@ -436,10 +436,8 @@ impl Node {
         (self.tell.0)(tx.hash);
         let mut fault = match self.broadcast(tx).await {
             Ok(Taken::New | Taken::Known) => None,
-            Ok(Taken::NonceUsed) if !self.knows(tx.hash).await => {
-                return Err(ChainFault::PlaceTaken { hash: tx.hash });
-            }
-            Ok(Taken::NonceUsed) => None,
+            // Perhaps by this very transaction, handed over twice by somebody between here and the node.
+            Ok(Taken::NonceUsed) => Some(ChainFault::PlaceTaken { hash: tx.hash }),
             Err(refused @ ChainFault::Rpc { .. }) if !self.knows(tx.hash).await => {
                 return Err(refused);
             }
@@ -454,7 +452,9 @@ impl Node {
             }
             if began.elapsed() >= self.patience {
                 return Err(match fault {
-                    Some(silent @ ChainFault::Unanswered { .. }) => silent,
+                    Some(
+                        said @ (ChainFault::Unanswered { .. } | ChainFault::PlaceTaken { .. }),
+                    ) => said,
                     other => ChainFault::NotMined { hash: tx.hash, source: other.map(Box::new) },
                 });
             }
@@ -519,7 +519,7 @@ pub(crate) fn rpc(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind
 
 /// Providers put keys into paths and queries; the HTTP library quotes them in its errors, and a
 /// server may echo them in its body (ATK-35). The status stays, the text goes.
-fn without_url(error: RpcError<TransportErrorKind>) -> RpcError<TransportErrorKind> {
+pub(crate) fn without_url(error: RpcError<TransportErrorKind>) -> RpcError<TransportErrorKind> {
     match error {
         RpcError::Transport(TransportErrorKind::Custom(cause)) => {
             match cause.downcast::<reqwest::Error>() {

@@ -4,13 +4,14 @@ use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
     foresight::redeemed,
     lane::Surely,
-    node::{once, rpc},
+    node::{once, rpc, without_url},
+    snapshot::Snapshot,
 };
 use alloy::{
     eips::BlockNumberOrTag,
     primitives::{Address, B256, Bytes, U256, hex},
     providers::{DynProvider, Provider},
-    rpc::types::{Filter, Log},
+    rpc::types::{Filter, Log, TransactionReceipt},
     sol_types::SolEvent,
 };
 use async_trait::async_trait;
@@ -30,6 +31,14 @@ use url::Url;
 
 /// What the smallest transaction takes.
 const LEAST_GAS: u128 = 21_000;
+
+/// What bundlers say of an operation that they will not take (ERC-7769), and of a request that is none.
+const REFUSALS: [i64; 10] =
+    [-32_500, -32_501, -32_502, -32_503, -32_504, -32_505, -32_506, -32_507, -32_601, -32_602];
+
+/// Blocks before the one that was newest when an operation was signed in which it is looked for too: a reorganisation may
+/// put it there.
+const BEFORE: u64 = 256;
 
 /// An empty list: not every bundler takes nothing for it.
 const NO_PARAMS: [u8; 0] = [];
@@ -126,21 +135,13 @@ impl<K: SessionSigner> Operations<K> {
         };
         let signed = self.key.sign_operation(cleared, (self.clock)()).await?;
         (self.tell)(signed.hash);
-        // A no that was heard is a no; silence may be a yes, and is waited for.
+        // A no with its reason is a no; silence and other complaints may be a yes, and are waited for.
         if let Err(source @ ChainFault::Rpc { .. }) = self.hand_over(&signed).await {
             return Err(LaneFault::NotTaken { source });
         }
-        let (log, receipt) = self.settle(&signed, began.number).await?;
+        let Landed { log, receipt, mined } = self.settle(&signed, began.number).await?;
         if receipt.success {
-            let mined = self.node().receipt(receipt.hash).await;
-            let mined = mined.map_err(|source| LaneFault::Unsettled {
-                hash: signed.hash,
-                nonce: signed.plan.nonce.saturating_to(),
-                source: Some(source),
-            })?;
-            let said = mined.is_some_and(|mined| {
-                redeemed(mined.logs().iter().map(|log| &log.inner), redemption)
-            });
+            let said = redeemed(mined.logs().iter().map(|log| &log.inner), redemption);
             return Ok(if said { Landing::Done(receipt) } else { Landing::not_redeemed(receipt) });
         }
         Ok(Landing::Failed { receipt, cause: self.cause(&log, &signed, redemption).await })
@@ -153,9 +154,9 @@ impl<K: SessionSigner> Operations<K> {
     async fn hand_over(&self, signed: &SignedOperation) -> Result<(), ChainFault> {
         let params = (Wire::of(signed), ENTRY_POINT);
         let answer = self.bundler.raw_request("eth_sendUserOperation".into(), params).await;
-        let hash: B256 = answer.map_err(|source| match source {
-            alloy::transports::RpcError::ErrorResp(_) => rpc("an operation")(source),
-            other => ChainFault::Unanswered { hash: signed.hash, source: other.into() },
+        let hash: B256 = answer.map_err(|source| match source.as_error_resp() {
+            Some(no) if REFUSALS.contains(&no.code) => rpc("an operation")(source),
+            _ => ChainFault::Unanswered { hash: signed.hash, source: without_url(source).into() },
         })?;
         if hash != signed.hash {
             return Err(ChainFault::OtherOperation { sent: signed.hash, named: hash });
@@ -164,11 +165,7 @@ impl<K: SessionSigner> Operations<K> {
     }
 
     /// Waits until the entry point's event is deep enough in the chain.
-    async fn settle(
-        &self,
-        signed: &SignedOperation,
-        since: u64,
-    ) -> Result<(Log, Receipt), LaneFault> {
+    async fn settle(&self, signed: &SignedOperation, since: u64) -> Result<Landed, LaneFault> {
         let began = Instant::now();
         let mut handed_over = began;
         let mut fault = None;
@@ -177,7 +174,7 @@ impl<K: SessionSigner> Operations<K> {
             let sight = self.look(signed, since).await;
             let lost = displaced.seen(matches!(sight, Ok(Sight::Displaced)), self.policy.patience);
             match sight {
-                Ok(Sight::Deep(log, receipt)) => return Ok((*log, receipt)),
+                Ok(Sight::Deep(landed)) => return Ok(*landed),
                 Ok(Sight::Displaced) if !lost => {}
                 Ok(Sight::Displaced) => {
                     let (sender, nonce) = (self.address(), signed.plan.nonce.saturating_to());
@@ -205,7 +202,12 @@ impl<K: SessionSigner> Operations<K> {
             return Ok(sight);
         }
         let next = EntryPoint::getNonceCall { sender: self.address(), key: Default::default() };
-        if self.node().read(ENTRY_POINT, next).await? <= signed.plan.nonce {
+        let depth = self.policy.confirmations.max(1) - 1;
+        let head = self.node().header().await?.number;
+        let Some(settled) = head.checked_sub(depth) else { return Ok(Sight::Nothing) };
+        if Snapshot::at(self.node(), settled).await?.read(ENTRY_POINT, next).await?
+            <= signed.plan.nonce
+        {
             return Ok(Sight::Nothing);
         }
         // Another took the place. If it was this one after all, its event is there by now.
@@ -221,7 +223,7 @@ impl<K: SessionSigner> Operations<K> {
             .address(ENTRY_POINT)
             .event_signature(EntryPoint::UserOperationEvent::SIGNATURE_HASH)
             .topic1(signed.hash)
-            .from_block(since);
+            .from_block(since.saturating_sub(BEFORE));
         let logs = node.provider().get_logs(&filter).await.map_err(rpc("events of operations"))?;
         for log in logs {
             let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else { continue };
@@ -234,13 +236,16 @@ impl<K: SessionSigner> Operations<K> {
             if at.is_none_or(|block| block.hash != hash) || !buried {
                 return Ok(Sight::Shallow);
             }
+            let Some(transaction) = log.transaction_hash else { continue };
+            // Of several nodes behind one address one may know less than another.
+            let Some(mined) = node.receipt(transaction).await? else { return Ok(Sight::Shallow) };
             let receipt = Receipt {
-                hash: log.transaction_hash.unwrap_or_default(),
+                hash: transaction,
                 success: event.success,
                 gas_used: event.actualGasUsed.saturating_to(),
                 block_number: number,
             };
-            return Ok(Sight::Deep(Box::new(log), receipt));
+            return Ok(Sight::Deep(Box::new(Landed { log, receipt, mined })));
         }
         Ok(Sight::Nothing)
     }
@@ -252,7 +257,12 @@ impl<K: SessionSigner> Operations<K> {
             .event_signature(EntryPoint::UserOperationRevertReason::SIGNATURE_HASH)
             .topic1(signed.hash)
             .at_block_hash(log.block_hash.unwrap_or_default());
-        let logs = self.node().provider().get_logs(&filter).await.unwrap_or_default();
+        let Ok(logs) = self.node().provider().get_logs(&filter).await else {
+            return Denial::new(
+                DenialCode::Reverted,
+                "the operation failed, and the node could not be asked why",
+            );
+        };
         let reason = logs
             .iter()
             .find_map(|log| EntryPoint::UserOperationRevertReason::decode_log(&log.inner).ok());
@@ -324,8 +334,15 @@ impl<K: SessionSigner> Operations<K> {
 enum Sight {
     Nothing,
     Shallow,
-    Deep(Box<Log>, Receipt),
+    Deep(Box<Landed>),
     Displaced,
+}
+
+/// An operation that is deep enough in the chain: its event, and the transaction that brought it.
+struct Landed {
+    log: Log,
+    receipt: Receipt,
+    mined: TransactionReceipt,
 }
 
 #[async_trait]

@@ -22,6 +22,13 @@ impl<'a> Snapshot<'a> {
         Ok(Self { node, block: node.head().await? })
     }
 
+    /// That of a block by its number.
+    pub(crate) async fn at(node: &'a Node, number: u64) -> Result<Self, ChainFault> {
+        let header = node.header_of(number).await?;
+        let block = BlockRef { number, hash: header.hash, timestamp: header.timestamp };
+        Ok(Self { node, block })
+    }
+
     /// Whose state it is.
     pub(crate) const fn block(&self) -> BlockRef {
         self.block

@@ -4,6 +4,7 @@ use crate::{
 };
 use alloy_primitives::{Address, U256};
 use golem_delegation::DelegationHash;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Limits of the signer that no grant can widen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +171,9 @@ pub enum CustodyError {
     },
 }
 
+/// By how much two clearances of the same redemption may differ, in gas.
+const APART: u64 = 4_096;
+
 /// Judges a redemption: dry run, fee ceiling, gas money. Signs nothing.
 ///
 /// Gas is what the dry run took and a quarter: state may move between dry run and block, and a call hands on no more
@@ -195,7 +199,10 @@ pub async fn clear<C: DryRun + Submit + ?Sized>(
         .plan(redeemer)
         .await
         .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
-    let gas_limit = preview.gas.saturating_add(preview.gas / 4);
+    // Two processes with one key that clear the same redemption must not sign the same transaction: each would take it for its
+    // own. So no two limits are alike.
+    let apart = RandomState::new().build_hasher().finish() % APART;
+    let gas_limit = preview.gas.saturating_add(preview.gas / 4).saturating_add(apart);
     let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
     if let Some(denial) = policy.against(worst, plan.balance, redeemer) {
         return Ok(Clearance::Refused(denial));

@@ -6,13 +6,12 @@ use crate::{
         ApprovalRevocation, ChangeType, Class, Classes, Execution, GolemCharter, Holdings, Listing,
         MoodBounds, Role,
     },
+    utc::NEVER,
 };
 use alloy_primitives::{Address, Selector, U256, keccak256};
 use std::{collections::BTreeSet, fmt};
 
 const SECONDS_OF_DAY: u64 = 86_400;
-/// Seconds from which on nothing ends: tens of thousands of years from now.
-const NEVER: u128 = 1 << 40;
 /// How deep groups within groups are read.
 const MOST_DEEP: usize = 4;
 
@@ -398,7 +397,7 @@ impl Rule {
     const fn ends(&self) -> bool {
         match self {
             Self::GolemCharter(_) | Self::MortalityTimeWindow(_) | Self::ReplicantBudget(_) => true,
-            Self::Timestamp(stock) => stock.before != 0 && stock.before < NEVER,
+            Self::Timestamp(stock) => stock.before != 0 && stock.before < NEVER as u128,
             Self::BlockNumber(stock) => stock.before != 0,
             _ => false,
         }

@@ -1,5 +1,8 @@
 use std::fmt;
 
+/// Seconds from which on nothing ends: tens of thousands of years from now.
+pub(crate) const NEVER: u64 = 1 << 40;
+
 const DAY: u64 = 86_400;
 const DAYS_OF_400_YEARS: u64 = 146_097;
 /// Days of the months, March first: the leap day is then the last of its year.

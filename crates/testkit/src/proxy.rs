@@ -71,6 +71,8 @@ impl fmt::Debug for Fault {
 struct Planned {
     method: String,
     fault: Fault,
+    /// Requests that it lets pass first.
+    after: u64,
     times: u64,
 }
 
@@ -99,6 +101,10 @@ impl Counts {
         let met = faults
             .iter_mut()
             .find(|plan| plan.times > 0 && text.contains(&format!("\"{}\"", plan.method)))?;
+        if met.after > 0 {
+            met.after -= 1;
+            return None;
+        }
         met.times -= 1;
         self.met.fetch_add(1, SeqCst);
         Some(met.fault.clone())
@@ -137,8 +143,13 @@ impl Proxy {
 
     /// Fails the next `times` requests that name `method`.
     pub fn fail(&self, method: &str, times: u64, fault: Fault) {
+        self.fail_after(method, 0, times, fault);
+    }
+
+    /// The same, after `after` of them passed.
+    pub fn fail_after(&self, method: &str, after: u64, times: u64, fault: Fault) {
         let mut faults = self.counts.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        faults.push(Planned { method: method.to_owned(), fault, times });
+        faults.push(Planned { method: method.to_owned(), fault, after, times });
     }
 
     /// How many requests failed as they were told, since the last time this was asked.

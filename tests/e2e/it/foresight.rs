@@ -675,3 +675,19 @@ async fn a_block_of_another_line_is_not_judged_by_code_of_the_first() -> Result<
     ensure!(matches!(second, Outcome::Allowed(_)), "{second:?}");
     Ok(())
 }
+
+/// An enforcer that is not there refuses everything, and it is said which.
+#[tokio::test]
+async fn an_enforcer_without_code_is_named() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let mut agent = Agent::hired(&stage, &owner, 5).await?;
+    let nowhere = Address::repeat_byte(0x99);
+    agent.grant.caveats.push(Caveat::new(nowhere, vec![1]));
+    agent.grant = owner.signer.grant(&stage.domain(), agent.grant)?;
+    let denial =
+        agent.attempt(&stage, &swap(&stage, agent.account, dollars(1))).await?.refusal()?;
+    assert_eq!(denial.enforcer, Some(nowhere), "{denial}");
+    ensure!(denial.reason.contains("bardo chains check"), "{denial}");
+    Ok(())
+}

@@ -11,7 +11,8 @@ use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_testkit::{Agent, Fault, Owner, Proxy, Stage, dollars, swap};
 use golem_chain::{AccountKind, Foresight, Landing, Lane, LaneFault, LanePolicy, Node, revocation};
 use golem_custody::{
-    ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, SessionKey, SessionSigner as _,
+    ClearingPolicy, CustodyError, DenialCode, Execution, Password, Redemption, SessionKey,
+    SessionSigner as _,
 };
 use golem_delegation::{PermissionContext, terms::MortalityTimeWindow};
 use serde_json::{Value, json};
@@ -494,6 +495,76 @@ async fn what_was_taken_and_complained_of_is_done_once() -> Result<()> {
 
         assert_eq!(line.sold(&stage).await?, dollars(10), "{told}");
     }
+    Ok(())
+}
+
+/// Somebody between here and the node hands it over twice, so that the node calls its place taken, and one behind it does not know
+/// it yet: it was this very transaction.
+#[tokio::test]
+async fn a_place_that_our_own_transaction_took_is_not_left_for_another() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let policy = LanePolicy { patience: Duration::from_millis(300), ..policy() };
+    let line = Line::to(&stage, proxy.url(), 5, policy).await?;
+    let twice = Fault::Lie(Arc::new(|answer| {
+        *answer = json!({
+            "jsonrpc": "2.0", "id": answer["id"],
+            "error": { "code": -32_000, "message": "nonce too low" },
+        });
+    }));
+    proxy.fail("eth_sendRawTransaction", 1, twice);
+    proxy.fail("eth_getTransactionByHash", 4, Fault::lie(|found| *found = Value::Null));
+    proxy.fail("eth_getTransactionReceipt", 3, Fault::lie(|found| *found = Value::Null));
+
+    done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+
+    assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 1);
+    assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
+/// Two processes hold one key and do the same: each is done by itself, or says that it was not.
+#[tokio::test]
+async fn the_same_twice_by_one_key_is_not_one_deed_called_two() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let context = PermissionContext::new(vec![agent.grant.clone()])?;
+    let call = swap(&stage, owner.account.address, dollars(10));
+    let redemption = Redemption::single(DELEGATION_MANAGER, context, &call);
+    let key = agent.key.address();
+    let now = stage.now().await?;
+    let folder = tempfile::tempdir()?;
+    let (file, password) = (
+        folder.path().join("key.json"),
+        Password::typed("one key".to_owned().into()).context("a password")?,
+    );
+    agent.key.save(&file, &password)?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let mut lanes = Vec::new();
+    for _ in 0..2 {
+        let key = SessionKey::open(&file, &password)?;
+        let node = Node::connect(stage.chain().url()).await?;
+        let hasty = LanePolicy { give_up: Duration::from_secs(5), ..policy() };
+        lanes.push(Lane::new(Arc::new(Foresight::new(node)), key, hasty, move || now));
+    }
+    let [one, two] = &lanes[..] else { bail!("two lanes") };
+
+    let (first, second, _mined) =
+        tokio::join!(one.redeem(redemption.clone()), two.redeem(redemption.clone()), async {
+            until(&stage, key, |all| all.first().copied()).await?;
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            provider.anvil_set_auto_mine(true).await?;
+            provider.anvil_mine(Some(1), None).await?;
+            anyhow::Ok(())
+        });
+
+    let claimed =
+        [&first, &second].iter().filter(|one| matches!(one, Ok(Landing::Done(_)))).count();
+    let left = stage.balance_of(stage.book().usdc, owner.account.address).await?;
+    let sold = dollars(10_000) - left;
+    assert_eq!(sold, dollars(10) * U256::from(claimed), "{first:?} {second:?}");
     Ok(())
 }
 

@@ -157,7 +157,21 @@ async fn what_could_cost_too_much_or_cannot_be_paid_is_not_signed() -> Result<()
 /// A bundler that loses an operation, or the word about it: it is done, and once.
 #[tokio::test]
 async fn an_operation_that_a_bundler_lost_is_handed_to_it_again() -> Result<()> {
-    for fault in [Fault::DropBefore, Fault::DropAfter, Fault::Half, Fault::TooMany] {
+    // It took it, and complains of something that happened later.
+    let complaint = Fault::Lie(Arc::new(|answer| {
+        *answer = json!({
+            "jsonrpc": "2.0", "id": answer["id"],
+            "error": { "code": -32_603, "message": "request timed out" },
+        });
+    }));
+    for fault in [
+        Fault::DropBefore,
+        Fault::DropAfter,
+        Fault::Half,
+        Fault::TooMany,
+        Fault::TooManyAfter,
+        complaint,
+    ] {
         let (stage, bundler) = staged().await?;
         let proxy = Proxy::before(bundler.url(), Duration::ZERO).await?;
         let mut url = proxy.url().clone();

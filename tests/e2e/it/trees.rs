@@ -23,7 +23,7 @@ use bardo_bindings::{
     framework::DELEGATION_MANAGER,
     golem_registry, threshold_enforcer,
 };
-use bardo_testkit::{charter_of, dollars};
+use bardo_testkit::{Stage, charter_of, dollars};
 use golem_chain::{AccountKind, bundle_enforcers, environment};
 use golem_custody::{DenialCode, Execution};
 use golem_delegation::{
@@ -358,6 +358,33 @@ async fn beta_buys_once_a_week_and_nothing_else() -> Result<()> {
     Ok(())
 }
 
+/// The links with the signers' agreement to the very call on them, good once and until then.
+fn agreement(
+    stage: &Stage,
+    links: &[Delegation],
+    call: &Execution,
+    (nonce, deadline): (u64, u64),
+    signers: &[&RawKey],
+) -> Result<Vec<Delegation>> {
+    let tuple = single(links, call)?;
+    let (mode, execution) = tuple.execution();
+    let what = CoSignature {
+        manager: DELEGATION_MANAGER,
+        delegation_hash: links.first().context("a grant")?.hash().0,
+        mode,
+        execution: execution.clone(),
+        nonce: U256::from(nonce),
+        deadline,
+    };
+    let digest = what.digest(stage.node().chain_id(), threshold_enforcer());
+    let signatures: Vec<_> = signers.iter().map(|key| key.sign(digest)).collect::<Result<_>>()?;
+    let mut with = links.to_vec();
+    let caveats = &mut with.first_mut().context("a grant")?.caveats;
+    let seats = caveats.iter_mut().find(|one| one.enforcer == threshold_enforcer());
+    seats.context("the council's caveat")?.args = what.args(&signatures)?;
+    Ok(with)
+}
+
 /// The council: two of three agree to the very call, to ten thousand dollars, at the vault.
 #[tokio::test]
 async fn the_council_acts_when_two_agree_to_the_very_call() -> Result<()> {
@@ -398,28 +425,9 @@ async fn the_council_acts_when_two_agree_to_the_very_call() -> Result<()> {
         field.call(book.vault, &Erc4626::depositCall { assets: dollars(amount), receiver })
     };
     let deadline = stage.now().await? + DAY;
-    // The links with `signers`' agreement to `call` on them.
-    let agreed = |call: &Execution, nonce: u64, signers: &[usize]| -> Result<Vec<Delegation>> {
-        let leaf = links.first().context("a grant")?;
-        let tuple = single(&links, call)?;
-        let (mode, execution) = tuple.execution();
-        let what = CoSignature {
-            manager: DELEGATION_MANAGER,
-            delegation_hash: leaf.hash().0,
-            mode,
-            execution: execution.clone(),
-            nonce: U256::from(nonce),
-            deadline,
-        };
-        let digest = what.digest(stage.node().chain_id(), threshold_enforcer());
-        let signatures = signers
-            .iter()
-            .map(|seat| members.get(*seat).context("a seat")?.sign(digest))
-            .collect::<Result<Vec<_>>>()?;
-        let mut with = links.clone();
-        let caveats = &mut with.first_mut().context("a grant")?.caveats;
-        caveats.last_mut().context("the council's caveat")?.args = what.args(&signatures)?;
-        Ok(with)
+    let agreed = |call: &Execution, nonce: u64, seats: &[usize]| -> Result<Vec<Delegation>> {
+        let signers: Vec<&RawKey> = seats.iter().filter_map(|seat| members.get(*seat)).collect();
+        agreement(stage, &links, call, (nonce, deadline), &signers)
     };
     let [alpha, beta, gamma] = &members[..] else { anyhow::bail!("three seats") };
     let code = DenialCode::Threshold;
@@ -543,27 +551,9 @@ async fn a_built_link_to_another_golem_and_a_built_council_act() -> Result<()> {
     };
     members.sort_by_key(RawKey::address);
     let links = alpha.signed(parent.council(&council, born, U256::from(2))?)?;
-    let agreed = |call: &Execution, nonce: u64| -> Result<Vec<Delegation>> {
-        let leaf = links.first().context("a grant")?;
-        let tuple = single(&links, call)?;
-        let (mode, execution) = tuple.execution();
-        let what = CoSignature {
-            manager: DELEGATION_MANAGER,
-            delegation_hash: leaf.hash().0,
-            mode,
-            execution: execution.clone(),
-            nonce: U256::from(nonce),
-            deadline: born + DAY,
-        };
-        let digest = what.digest(stage.node().chain_id(), threshold_enforcer());
-        let two = members.iter().take(2).map(|member| member.sign(digest));
-        let signatures = two.collect::<Result<Vec<_>>>()?;
-        let mut with = links.clone();
-        let caveats = &mut with.first_mut().context("a grant")?.caveats;
-        let seats = caveats.iter_mut().find(|one| one.enforcer == threshold_enforcer());
-        seats.context("the council's caveat")?.args = what.args(&signatures)?;
-        Ok(with)
-    };
+    let two: Vec<&RawKey> = members.iter().take(2).collect();
+    let agreed =
+        |call: &Execution, nonce: u64| agreement(stage, &links, call, (nonce, born + DAY), &two);
     let last = members.last().context("a member")?;
     let (swap, more) = (field.swap(90), field.swap(101));
     last.refused(stage, &links, &swap, DenialCode::Threshold).await?;

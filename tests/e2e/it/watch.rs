@@ -3,12 +3,12 @@
 use alloy::{primitives::U256, sol, sol_types::SolCall as _};
 use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::{GolemRegistry, framework::DELEGATION_MANAGER, golem_registry};
-use bardo_testkit::{Agent, Owner, Stage, dollars, swap};
-use golem_chain::{AccountKind, End, Heads, WatchFault, revocation, watch};
+use bardo_testkit::{Agent, Fault, Owner, Proxy, Stage, dollars, swap};
+use golem_chain::{AccountKind, End, Heads, Node, WatchFault, observe, revocation, watch};
 use golem_delegation::{
     Caveat, Delegation, PermissionContext, State, blast_radius::Ended, enforcers, terms::Nonce,
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinHandle,
@@ -165,5 +165,34 @@ async fn where_nobody_tells_it_is_asked_for() -> Result<()> {
     let watched = watching(heads, &agent.grant).await?;
     let block = disable(&stage, &agent).await?;
     assert_eq!(ended(watched).await?.block.number, block);
+    Ok(())
+}
+
+/// A node that fails at one question has not said that nothing was counted: what is dead is never called alive.
+#[tokio::test]
+async fn a_node_that_fails_is_no_answer() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 1).await?;
+    let _ = agent.attempt(&stage, &swap(&stage, agent.account, dollars(1))).await?.receipt()?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let node = Node::connect(proxy.url()).await?;
+    let chain = PermissionContext::new(vec![agent.grant.clone()])?;
+    for skipped in 0..4 {
+        proxy.fail_after(
+            "eth_call",
+            skipped,
+            1,
+            Fault::Lie(Arc::new(|answer| {
+                *answer = serde_json::json!({
+                    "jsonrpc": "2.0", "id": answer["id"],
+                    "error": { "code": -32_603, "message": "internal error" },
+                });
+            })),
+        );
+        let seen = observe(&node, DELEGATION_MANAGER, &chain, &[]).await;
+        let failed = proxy.failed() > 0;
+        ensure!(seen.is_err() == failed, "{skipped}: {seen:?}");
+    }
     Ok(())
 }

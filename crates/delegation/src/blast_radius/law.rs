@@ -5,14 +5,13 @@ use crate::{
     ANY_DELEGATE, Delegation, Environment, Kind, PermissionContext, Rule, SpendRefusal, SpendTerms,
     SpendWindow,
     terms::{Class, GolemCharter, ListedTarget, Listing, Role},
+    utc::NEVER,
 };
 use alloy_primitives::{Address, B256, U256};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The whole, in basis points.
 pub(super) const WHOLE: u16 = 10_000;
-/// Seconds from which on nothing ends: tens of thousands of years from now.
-const NEVER: u64 = 1 << 40;
 /// No grant's epoch.
 const NO_EPOCH: u16 = u16::MAX;
 
