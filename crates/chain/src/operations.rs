@@ -22,6 +22,7 @@ use golem_custody::{
     clear_operation,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 use tokio::{
     sync::Mutex,
@@ -55,7 +56,8 @@ const STUB: [u8; 65] = hex!(
 /// place at the entry point, and is waited for before the next one is.
 ///
 /// The bundler carries; it is not believed. Whether an operation took effect is read from the chain, by the entry
-/// point's own event. One that a bundler forgot is handed to it again as it was signed, so that it can take effect once.
+/// point's own event. One that a bundler forgot is handed to it again as it was signed; a price that finds no block is
+/// raised in its place, up to the ceiling. So of everything that is signed for one redemption at most one takes effect.
 pub struct Operations<K> {
     foresight: Arc<Foresight>,
     bundler: DynProvider,
@@ -135,16 +137,20 @@ impl<K: SessionSigner> Operations<K> {
         };
         let signed = self.key.sign_operation(cleared, (self.clock)()).await?;
         (self.tell)(signed.hash);
-        // A no with its reason is a no; silence and other complaints may be a yes, and are waited for.
-        if let Err(source @ ChainFault::Rpc { .. }) = self.hand_over(&signed).await {
+        // A no with its reason is a no of who does not have it all the same; silence and other complaints may be a yes, and are
+        // waited for.
+        if let Err(source @ ChainFault::Rpc { .. }) = self.hand_over(&signed).await
+            && !self.knows(&signed).await
+        {
             return Err(LaneFault::NotTaken { source });
         }
-        let Landed { log, receipt, mined } = self.settle(&signed, began.number).await?;
+        let mut sent = Sent { bids: vec![signed.hash], last: signed, since: began.number };
+        let Landed { log, receipt, mined } = self.settle(&mut sent).await?;
         if receipt.success {
             let said = redeemed(mined.logs().iter().map(|log| &log.inner), redemption);
             return Ok(if said { Landing::Done(receipt) } else { Landing::not_redeemed(receipt) });
         }
-        Ok(Landing::Failed { receipt, cause: self.cause(&log, &signed, redemption).await })
+        Ok(Landing::Failed { receipt, cause: self.cause(&log, redemption).await })
     }
 
     fn node(&self) -> &Node {
@@ -164,66 +170,108 @@ impl<K: SessionSigner> Operations<K> {
         Ok(())
     }
 
-    /// Waits until the entry point's event is deep enough in the chain.
-    async fn settle(&self, signed: &SignedOperation, since: u64) -> Result<Landed, LaneFault> {
+    /// Whether the bundler may have an operation, or the chain one in its place: who cannot be asked may.
+    async fn knows(&self, signed: &SignedOperation) -> bool {
+        let known: Result<Value, _> =
+            self.bundler.raw_request("eth_getUserOperationByHash".into(), [signed.hash]).await;
+        !matches!(known, Ok(Value::Null))
+            || self
+                .node()
+                .read(ENTRY_POINT, self.place())
+                .await
+                .is_ok_and(|next| next > signed.plan.nonce)
+    }
+
+    /// Asks for the account's next place at the entry point.
+    fn place(&self) -> EntryPoint::getNonceCall {
+        EntryPoint::getNonceCall { sender: self.address(), key: Default::default() }
+    }
+
+    /// Hands the last bid to the bundler again. One that it has had all the time, or does not take at its price, gets a
+    /// better one.
+    async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
+        let had = self.knows(&sent.last).await;
+        match self.hand_over(&sent.last).await {
+            Ok(()) if !had => return Ok(()),
+            Ok(()) | Err(ChainFault::Rpc { .. }) => {}
+            Err(silent) => return Err(silent),
+        }
+        let least = sent.last.plan.offer.raised();
+        let market = self.price().await?;
+        let ceiling = self.policy.clearing.fee_ceiling;
+        // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.
+        for offer in [least.or_higher(market), least] {
+            // At its ceiling a price stays what it is, and the operation waits.
+            let Ok(raised) = self.key.raise_operation(&sent.last, offer, ceiling).await else {
+                continue;
+            };
+            (self.tell)(raised.hash);
+            // Whatever will be said of it, it is signed and leaves: it has to be looked for too.
+            sent.bids.push(raised.hash);
+            sent.last = raised;
+            return self.hand_over(&sent.last).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until the entry point's event of one of the bids is deep enough in the chain.
+    async fn settle(&self, sent: &mut Sent) -> Result<Landed, LaneFault> {
+        let nonce = sent.last.plan.nonce.saturating_to();
         let began = Instant::now();
         let mut handed_over = began;
         let mut fault = None;
         let mut displaced = Surely::default();
         loop {
-            let sight = self.look(signed, since).await;
+            let sight = self.look(sent).await;
             let lost = displaced.seen(matches!(sight, Ok(Sight::Displaced)), self.policy.patience);
             match sight {
                 Ok(Sight::Deep(landed)) => return Ok(*landed),
                 Ok(Sight::Displaced) if !lost => {}
                 Ok(Sight::Displaced) => {
-                    let (sender, nonce) = (self.address(), signed.plan.nonce.saturating_to());
-                    return Err(LaneFault::Displaced { sender, nonce });
+                    return Err(LaneFault::Displaced { sender: self.address(), nonce });
                 }
                 Ok(Sight::Shallow) => handed_over = Instant::now(),
                 Ok(Sight::Nothing) if handed_over.elapsed() >= self.policy.patience => {
                     handed_over = Instant::now();
-                    fault = self.hand_over(signed).await.err().or(fault);
+                    fault = self.again(sent).await.err().or(fault);
                 }
                 Ok(Sight::Nothing) => {}
                 Err(away) => fault = Some(away),
             }
             if began.elapsed() >= self.policy.give_up {
-                let nonce = signed.plan.nonce.saturating_to();
-                return Err(LaneFault::Unsettled { hash: signed.hash, nonce, source: fault });
+                return Err(LaneFault::Unsettled { hash: sent.last.hash, nonce, source: fault });
             }
             sleep(self.policy.poll).await;
         }
     }
 
-    async fn look(&self, signed: &SignedOperation, since: u64) -> Result<Sight, ChainFault> {
-        let sight = self.find(signed, since).await?;
+    async fn look(&self, sent: &Sent) -> Result<Sight, ChainFault> {
+        let sight = self.find(sent).await?;
         if !matches!(sight, Sight::Nothing) {
             return Ok(sight);
         }
-        let next = EntryPoint::getNonceCall { sender: self.address(), key: Default::default() };
         let depth = self.policy.confirmations.max(1) - 1;
         let head = self.node().header().await?.number;
         let Some(settled) = head.checked_sub(depth) else { return Ok(Sight::Nothing) };
-        if Snapshot::at(self.node(), settled).await?.read(ENTRY_POINT, next).await?
-            <= signed.plan.nonce
-        {
+        let next =
+            Snapshot::at(self.node(), settled).await?.read(ENTRY_POINT, self.place()).await?;
+        if next <= sent.last.plan.nonce {
             return Ok(Sight::Nothing);
         }
-        // Another took the place. If it was this one after all, its event is there by now.
-        Ok(match self.find(signed, since).await? {
+        // Another took the place. If it was one of these after all, its event is there by now.
+        Ok(match self.find(sent).await? {
             Sight::Nothing => Sight::Displaced,
             found => found,
         })
     }
 
-    async fn find(&self, signed: &SignedOperation, since: u64) -> Result<Sight, ChainFault> {
+    async fn find(&self, sent: &Sent) -> Result<Sight, ChainFault> {
         let node = self.node();
         let filter = Filter::new()
             .address(ENTRY_POINT)
             .event_signature(EntryPoint::UserOperationEvent::SIGNATURE_HASH)
-            .topic1(signed.hash)
-            .from_block(since.saturating_sub(BEFORE));
+            .topic1(sent.bids.clone())
+            .from_block(sent.since.saturating_sub(BEFORE));
         let logs = node.provider().get_logs(&filter).await.map_err(rpc("events of operations"))?;
         for log in logs {
             let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else { continue };
@@ -251,11 +299,11 @@ impl<K: SessionSigner> Operations<K> {
     }
 
     /// What the entry point wrote down as the operation's revert.
-    async fn cause(&self, log: &Log, signed: &SignedOperation, redemption: &Redemption) -> Denial {
+    async fn cause(&self, log: &Log, redemption: &Redemption) -> Denial {
         let filter = Filter::new()
             .address(ENTRY_POINT)
             .event_signature(EntryPoint::UserOperationRevertReason::SIGNATURE_HASH)
-            .topic1(signed.hash)
+            .topic1(log.topics().get(1).copied().unwrap_or_default())
             .at_block_hash(log.block_hash.unwrap_or_default());
         let Ok(logs) = self.node().provider().get_logs(&filter).await else {
             return Denial::new(
@@ -292,9 +340,7 @@ impl<K: SessionSigner> Operations<K> {
         let node = self.node();
         let sender = draft.account.address();
         let fresh = node.code(sender).await?.is_empty();
-        let nonce = node
-            .read(ENTRY_POINT, EntryPoint::getNonceCall { sender, key: Default::default() })
-            .await?;
+        let nonce = node.read(ENTRY_POINT, self.place()).await?;
         let upgrade_at = match draft.account {
             SessionAccount::Key(_) if fresh => Some(node.plan(sender).await?.nonce),
             _ => None,
@@ -328,6 +374,16 @@ impl<K: SessionSigner> Operations<K> {
         plan.pre_verification_gas = gas.pre_verification_gas;
         Ok(plan)
     }
+}
+
+/// An operation that the bundler may have.
+struct Sent {
+    /// Every bid for this place.
+    bids: Vec<B256>,
+    /// The dearest.
+    last: SignedOperation,
+    /// The newest block when it was judged.
+    since: u64,
 }
 
 /// What the chain has of an operation.

@@ -171,8 +171,18 @@ pub enum CustodyError {
     },
 }
 
-/// By how much two clearances of the same redemption may differ, in gas.
+/// Most gas that one transaction may have (EIP-7825).
+const MOST_GAS: u64 = 1 << 24;
+/// Most gas by which two clearances of the same redemption differ.
 const APART: u64 = 4_096;
+/// And the part of the whole that it may be.
+const PART: u64 = 64;
+
+/// A little gas on top. Two processes with one key that clear the same redemption must not sign the same transaction: each
+/// would take it for its own. So hardly any two limits are alike.
+pub(crate) fn apart(gas: u64) -> u64 {
+    RandomState::new().build_hasher().finish() % (gas / PART).clamp(1, APART)
+}
 
 /// Judges a redemption: dry run, fee ceiling, gas money. Signs nothing.
 ///
@@ -199,10 +209,8 @@ pub async fn clear<C: DryRun + Submit + ?Sized>(
         .plan(redeemer)
         .await
         .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
-    // Two processes with one key that clear the same redemption must not sign the same transaction: each would take it for its
-    // own. So no two limits are alike.
-    let apart = RandomState::new().build_hasher().finish() % APART;
-    let gas_limit = preview.gas.saturating_add(preview.gas / 4).saturating_add(apart);
+    let gas_limit = preview.gas.saturating_add(preview.gas / 4).min(MOST_GAS - APART);
+    let gas_limit = gas_limit.saturating_add(apart(preview.gas));
     let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
     if let Some(denial) = policy.against(worst, plan.balance, redeemer) {
         return Ok(Clearance::Refused(denial));

@@ -1,9 +1,9 @@
 use crate::{
     BlockRef, BoxError, ClearingPolicy, CustodyError, Denial, DryRun, Offer, Outcome, Redemption,
-    transaction::sign_digest,
+    clearance::apart, transaction::sign_digest,
 };
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_primitives::{Address, B256, Bytes, Signature, U256, keccak256};
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{Eip712Domain, SolCall, SolStruct, SolValue};
 use async_trait::async_trait;
@@ -92,6 +92,16 @@ pub struct OperationPlan {
     pub balance: U256,
 }
 
+impl OperationPlan {
+    /// Most that the operation can cost, in wei.
+    fn worst(&self) -> U256 {
+        U256::from(self.call_gas)
+            .saturating_add(U256::from(self.verification_gas))
+            .saturating_add(self.pre_verification_gas)
+            .saturating_mul(U256::from(self.offer.max_fee_per_gas))
+    }
+}
+
 /// A redemption by UserOperation that passed the dry run, with everything it needs (INV-1).
 ///
 /// Only [`clear_operation`] makes one.
@@ -172,15 +182,12 @@ pub async fn clear_operation<C: DryRun + Operate + ?Sized>(
     let inner = (redemption.manager(), U256::ZERO, redemption.calldata()).abi_encode_packed();
     let call = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: inner.into() };
     let draft = OperationDraft { account, call: call.abi_encode().into() };
-    let plan = chain
+    let mut plan = chain
         .plan_operation(&draft)
         .await
         .map_err(|source| CustodyError::Plan { sender, source })?;
-    let gas = U256::from(plan.call_gas)
-        .saturating_add(U256::from(plan.verification_gas))
-        .saturating_add(plan.pre_verification_gas);
-    let worst = gas.saturating_mul(U256::from(plan.offer.max_fee_per_gas));
-    if let Some(denial) = policy.against(worst, plan.balance, sender) {
+    plan.call_gas = plan.call_gas.saturating_add(apart(preview.gas).into());
+    if let Some(denial) = policy.against(plan.worst(), plan.balance, sender) {
         return Ok(OperationClearance::Refused(denial));
     }
     let expires_at = preview.block.timestamp.saturating_add(policy.lifetime);
@@ -214,28 +221,6 @@ pub(crate) fn sign(
     {
         return Err(CustodyError::WrongKey { redeemer, signer });
     }
-    let failed = |source: alloy_signer::Error| CustodyError::Sign { signer, source: source.into() };
-    let packed = pack(&draft, &plan);
-    let domain = Eip712Domain {
-        name: Some(Cow::Borrowed(draft.account.domain_name())),
-        version: Some(Cow::Borrowed("1")),
-        chain_id: Some(U256::from(plan.chain_id)),
-        verifying_contract: Some(draft.account.address()),
-        salt: None,
-    };
-    let digest = signed::PackedUserOperation {
-        sender: packed.sender,
-        nonce: packed.nonce,
-        initCode: packed.initCode.clone(),
-        callData: packed.callData.clone(),
-        accountGasLimits: packed.accountGasLimits,
-        preVerificationGas: packed.preVerificationGas,
-        gasFees: packed.gasFees,
-        paymasterAndData: packed.paymasterAndData.clone(),
-        entryPoint: ENTRY_POINT,
-    }
-    .eip712_signing_hash(&domain);
-    let signature = sign_digest(key, &digest).map_err(failed)?;
     let upgrade = match plan.upgrade_at {
         None => None,
         Some(nonce) => {
@@ -244,13 +229,77 @@ pub(crate) fn sign(
                 address: STATELESS_7702_IMPL,
                 nonce,
             };
-            let signed = sign_digest(key, &authorization.signature_hash()).map_err(failed)?;
+            let signed = sign_digest(key, &authorization.signature_hash())
+                .map_err(|source| CustodyError::Sign { signer, source: source.into() })?;
             Some(authorization.into_signed(signed))
         }
     };
-    let hash = hash(&packed, plan.chain_id);
+    signed_by(key, draft, plan, upgrade)
+}
+
+/// Signs an operation of this key again, with nothing changed but the price. Only what carries the key's own signature is
+/// taken: what was never cleared cannot come in this way.
+pub(crate) fn raise(
+    key: &PrivateKeySigner,
+    before: &SignedOperation,
+    offer: Offer,
+    ceiling: U256,
+) -> Result<SignedOperation, CustodyError> {
+    let signer = key.address();
+    let SignedOperation { draft, mut plan, signature, upgrade, .. } = before.clone();
+    let signed_before = Signature::try_from(signature.as_ref())
+        .and_then(|signature| signature.recover_address_from_prehash(&digest(&draft, &plan)));
+    if signed_before.ok() != Some(signer) {
+        return Err(CustodyError::NotSignedBefore { signer });
+    }
+    if offer.max_fee_per_gas <= plan.offer.max_fee_per_gas
+        || offer.max_priority_fee_per_gas <= plan.offer.max_priority_fee_per_gas
+    {
+        return Err(CustodyError::NoRaise);
+    }
+    plan.offer = offer;
+    let worst = plan.worst();
+    if worst > ceiling {
+        return Err(CustodyError::RaiseCeiling { worst, ceiling });
+    }
+    signed_by(key, draft, plan, upgrade)
+}
+
+fn signed_by(
+    key: &PrivateKeySigner,
+    draft: OperationDraft,
+    plan: OperationPlan,
+    upgrade: Option<SignedAuthorization>,
+) -> Result<SignedOperation, CustodyError> {
+    let signature = sign_digest(key, &digest(&draft, &plan))
+        .map_err(|source| CustodyError::Sign { signer: key.address(), source: source.into() })?;
+    let hash = hash(&pack(&draft, &plan), plan.chain_id);
     let signature = Bytes::from(signature.as_bytes().to_vec());
     Ok(SignedOperation { hash, plan, draft, signature, upgrade })
+}
+
+/// What an account asks its owner's signature of.
+fn digest(draft: &OperationDraft, plan: &OperationPlan) -> B256 {
+    let packed = pack(draft, plan);
+    let domain = Eip712Domain {
+        name: Some(Cow::Borrowed(draft.account.domain_name())),
+        version: Some(Cow::Borrowed("1")),
+        chain_id: Some(U256::from(plan.chain_id)),
+        verifying_contract: Some(draft.account.address()),
+        salt: None,
+    };
+    signed::PackedUserOperation {
+        sender: packed.sender,
+        nonce: packed.nonce,
+        initCode: packed.initCode,
+        callData: packed.callData,
+        accountGasLimits: packed.accountGasLimits,
+        preVerificationGas: packed.preVerificationGas,
+        gasFees: packed.gasFees,
+        paymasterAndData: packed.paymasterAndData,
+        entryPoint: ENTRY_POINT,
+    }
+    .eip712_signing_hash(&domain)
 }
 
 fn pack(draft: &OperationDraft, plan: &OperationPlan) -> PackedUserOperation {

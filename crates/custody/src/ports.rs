@@ -141,4 +141,12 @@ pub trait SessionSigner: Send + Sync {
         offer: Offer,
         ceiling: U256,
     ) -> Result<SignedTransaction, CustodyError>;
+
+    /// The same for an operation.
+    async fn raise_operation(
+        &self,
+        signed: &SignedOperation,
+        offer: Offer,
+        ceiling: U256,
+    ) -> Result<SignedOperation, CustodyError>;
 }

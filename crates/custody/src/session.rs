@@ -69,4 +69,13 @@ impl SessionSigner for SessionKey {
     ) -> Result<SignedTransaction, CustodyError> {
         transaction::raise(&self.0, signed, offer, ceiling)
     }
+
+    async fn raise_operation(
+        &self,
+        signed: &SignedOperation,
+        offer: Offer,
+        ceiling: U256,
+    ) -> Result<SignedOperation, CustodyError> {
+        operation::raise(&self.0, signed, offer, ceiling)
+    }
 }

@@ -39,6 +39,8 @@ pub enum Fault {
     TooManyAfter,
     /// The node's answer, with something else in it.
     Lie(Change),
+    /// The node does not hear; this is answered, with the request's id.
+    Claim(Arc<dyn Fn() -> serde_json::Value + Send + Sync>),
 }
 
 impl Fault {
@@ -62,6 +64,7 @@ impl fmt::Debug for Fault {
             Self::TooMany => "too many requests",
             Self::TooManyAfter => "too many requests, after the node heard",
             Self::Lie(_) => "a lie",
+            Self::Claim(_) => "a claim of what the node did not hear",
         })
     }
 }
@@ -208,11 +211,20 @@ enum Reply {
 
 async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Result<Reply> {
     let fault = counts.fault(request);
-    match fault {
+    match &fault {
         Some(Fault::Stall) => return Ok(Reply::Never),
         Some(Fault::DropBefore) => return Ok(Reply::None),
         Some(Fault::TooMany) => {
             return Ok(Reply::Whole(with_head("429 Too Many Requests", b"slow down")));
+        }
+        Some(Fault::Claim(claimed)) => {
+            let asked: serde_json::Value = serde_json::from_slice(body(request)?)?;
+            let mut said = claimed();
+            if let Some(said) = said.as_object_mut() {
+                said.insert("jsonrpc".into(), "2.0".into());
+                said.insert("id".into(), asked["id"].clone());
+            }
+            return Ok(Reply::Whole(with_head("200 OK", &serde_json::to_vec(&said)?)));
         }
         _ => {}
     }
@@ -225,13 +237,18 @@ async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Resu
             Reply::Part(answer.get(..answer.len() / 2).unwrap_or_default().to_vec())
         }
         Some(Fault::Lie(change)) => {
-            let body = answer.windows(4).position(|four| four == b"\r\n\r\n").context("no body")?;
-            let mut said = serde_json::from_slice(answer.get(body + 4..).unwrap_or_default())?;
+            let mut said = serde_json::from_slice(body(&answer)?)?;
             change(&mut said);
             Reply::Whole(with_head("200 OK", &serde_json::to_vec(&said)?))
         }
         _ => Reply::Whole(answer),
     })
+}
+
+/// What follows the head.
+fn body(message: &[u8]) -> Result<&[u8]> {
+    let head = message.windows(4).position(|four| four == b"\r\n\r\n").context("no body")?;
+    Ok(message.get(head + 4..).unwrap_or_default())
 }
 
 fn with_head(status: &str, body: &[u8]) -> Vec<u8> {

@@ -2,6 +2,7 @@
 
 use alloy::{
     primitives::{B256, U256},
+    providers::ext::AnvilApi as _,
     sol_types::SolCall as _,
 };
 use anyhow::{Context as _, Result, bail, ensure};
@@ -17,7 +18,13 @@ use golem_custody::{
 };
 use golem_delegation::{PermissionContext, terms::MortalityTimeWindow};
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 use url::Url;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -190,6 +197,118 @@ async fn an_operation_that_a_bundler_lost_is_handed_to_it_again() -> Result<()> 
             EntryPoint::getNonceCall { sender: poor.operations.address(), key: Default::default() };
         assert_eq!(stage.node().read(ENTRY_POINT, next).await?, U256::from(1), "{fault:?}");
     }
+    Ok(())
+}
+
+/// A bundler behind which a proxy stands, and an account that uses it.
+async fn behind_proxy(
+    stage: &Stage,
+    bundler: &Bundler,
+    policy: LanePolicy,
+) -> Result<(Proxy, Poor)> {
+    let proxy = Proxy::before(bundler.url(), Duration::ZERO).await?;
+    let mut url = proxy.url().clone();
+    url.set_path(bundler.url().path());
+    let poor = Poor::new(stage, Kind::Key, &url, policy).await?;
+    poor.endow(stage).await?;
+    Ok((proxy, poor))
+}
+
+/// It says that it has it, by its true name, and never heard of it; or it hears and never says anything.
+#[tokio::test]
+async fn an_operation_that_a_bundler_swallowed_is_handed_to_it_again() -> Result<()> {
+    let named = Arc::new(Mutex::new(B256::ZERO));
+    let claimed = Arc::clone(&named);
+    let claim = Fault::Claim(Arc::new(
+        move || json!({ "result": *claimed.lock().unwrap_or_else(PoisonError::into_inner) }),
+    ));
+    for fault in [claim, Fault::Stall] {
+        let (stage, bundler) = staged().await?;
+        let (proxy, mut poor) = behind_proxy(&stage, &bundler, policy()).await?;
+        let heard = Arc::clone(&named);
+        poor.operations = poor.operations.telling(move |hash| {
+            *heard.lock().unwrap_or_else(PoisonError::into_inner) = hash;
+        });
+        proxy.fail("eth_sendUserOperation", 1, fault.clone());
+
+        let landing = poor.operations.redeem(&poor.sale(&stage, 10)).await;
+
+        done(&landing.with_context(|| format!("{fault:?}"))?)
+            .with_context(|| format!("{fault:?}"))?;
+        assert_eq!(proxy.failed(), 1, "{fault:?}");
+        assert_eq!(poor.sold(&stage).await?, dollars(10), "{fault:?}");
+    }
+    Ok(())
+}
+
+/// A bundler that finds the price too low, since blocks got dearer: it is raised in the same place, and of two bids one
+/// takes effect.
+#[tokio::test]
+async fn an_operation_whose_price_is_too_low_is_raised_in_its_place() -> Result<()> {
+    let (stage, bundler) = staged().await?;
+    let (proxy, mut poor) = behind_proxy(&stage, &bundler, policy()).await?;
+    let told = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&told);
+    poor.operations = poor.operations.telling(move |_| {
+        count.fetch_add(1, SeqCst);
+    });
+    let too_low = || json!({ "error": { "code": -32_602, "message": "maxFeePerGas must be at least 1000000000000" } });
+    proxy.fail("eth_sendUserOperation", 1, Fault::DropBefore);
+    proxy.fail("eth_sendUserOperation", 1, Fault::Claim(Arc::new(too_low)));
+
+    let landing = poor.operations.redeem(&poor.sale(&stage, 10)).await;
+
+    assert_eq!(proxy.failed(), 2);
+    assert_eq!(told.load(SeqCst), 2, "a second bid was signed");
+    done(&landing?)?;
+    assert_eq!(poor.sold(&stage).await?, dollars(10), "one of them took effect");
+    Ok(())
+}
+
+/// One that was carried and undone is carried again, and counts once.
+#[tokio::test]
+async fn an_operation_that_a_reorganisation_undid_is_done_again_and_once() -> Result<()> {
+    let (stage, bundler) = staged().await?;
+    let deep = LanePolicy { confirmations: 4, ..policy() };
+    let (_proxy, poor) = behind_proxy(&stage, &bundler, deep).await?;
+    let provider = stage.node().provider();
+    let before = provider.anvil_snapshot().await?;
+    let sale = poor.sale(&stage, 10);
+
+    let landing = poor.operations.redeem(&sale);
+    tokio::pin!(landing);
+    let carried = async {
+        while poor.sold(&stage).await? == U256::ZERO {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // As deep as it can be and not count yet.
+        provider.anvil_mine(Some(2), None).await?;
+        anyhow::Ok(())
+    };
+    tokio::select! {
+        early = &mut landing => bail!("{early:?} under too few blocks"),
+        carried = carried => carried?,
+    }
+    provider.anvil_revert(before).await?;
+    assert_eq!(poor.sold(&stage).await?, U256::ZERO, "it was undone");
+    let mine = async {
+        loop {
+            provider.anvil_mine(Some(1), None).await?;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        #[expect(unreachable_code, reason = "says what it would give")]
+        anyhow::Ok(())
+    };
+    let landing = tokio::select! {
+        landing = &mut landing => landing?,
+        mined = mine => bail!("mining ended: {mined:?}"),
+    };
+
+    done(&landing)?;
+    assert_eq!(poor.sold(&stage).await?, dollars(10));
+    let next =
+        EntryPoint::getNonceCall { sender: poor.operations.address(), key: Default::default() };
+    assert_eq!(stage.node().read(ENTRY_POINT, next).await?, U256::from(1));
     Ok(())
 }
 

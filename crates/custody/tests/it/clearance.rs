@@ -4,11 +4,15 @@ use alloy_primitives::{Address, B256, Bytes, TxKind, U256, address};
 use async_trait::async_trait;
 use golem_custody::{
     BlockRef, BoxError, Clearance, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun,
-    Execution, Outcome, Preview, Receipt, Redemption, SessionKey, SessionSigner, SignedTransaction,
-    Submit, TransactionPlan, clear,
+    Execution, Offer, Operate, OperationClearance, OperationDraft, OperationPlan, Outcome, Preview,
+    Receipt, Redemption, SessionAccount, SessionKey, SessionSigner, SignedTransaction, Submit,
+    TransactionPlan, clear, clear_operation,
 };
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 const MANAGER: Address = address!("00000000000000000000000000000000000000aa");
 const BLOCK: BlockRef = BlockRef { number: 7, hash: B256::repeat_byte(7), timestamp: 1_000 };
@@ -49,6 +53,23 @@ impl Submit for FakeChain {
 
     async fn submit(&self, _: &SignedTransaction) -> Result<Receipt, BoxError> {
         Err("nothing is sent in these tests".into())
+    }
+}
+
+#[async_trait]
+impl Operate for FakeChain {
+    async fn plan_operation(&self, _: &OperationDraft) -> Result<OperationPlan, BoxError> {
+        Ok(OperationPlan {
+            chain_id: 8453,
+            nonce: U256::ZERO,
+            upgrade_at: None,
+            create: false,
+            call_gas: 100,
+            verification_gas: 20,
+            pre_verification_gas: U256::from(5),
+            offer: Offer { max_fee_per_gas: 10, max_priority_fee_per_gas: 1 },
+            balance: U256::from(self.balance),
+        })
     }
 }
 
@@ -186,4 +207,56 @@ async fn the_signed_transaction_is_the_judged_one() {
     assert!(U256::from(tx.gas_limit) * U256::from(tx.max_fee_per_gas) <= policy.fee_ceiling);
     assert_eq!(*envelope.tx_hash(), signed.hash);
     assert_eq!(inner.recover_signer().unwrap(), key.address());
+}
+
+/// Neither by two processes, nor by two accounts of one key.
+#[tokio::test]
+async fn the_same_cleared_twice_is_not_the_same_transaction() {
+    let key = SessionKey::born();
+    let chain = FakeChain::new(
+        || Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 300_000, changes: vec![] })),
+        u64::MAX,
+    );
+    let (mut transactions, mut operations) = (BTreeSet::new(), BTreeSet::new());
+    for _ in 0..8 {
+        let policy = policy(u64::MAX);
+        let cleared = clear(&chain, redemption(), key.address(), &policy).await.unwrap();
+        let Clearance::Granted(cleared) = cleared else { panic!("{cleared:?}") };
+        transactions.insert(key.sign(cleared, BLOCK.timestamp).await.unwrap().hash);
+        let account = SessionAccount::Key(key.address());
+        let cleared = clear_operation(&chain, &redemption(), account, &policy).await.unwrap();
+        let OperationClearance::Granted(cleared) = cleared else { panic!("{cleared:?}") };
+        operations.insert(key.sign_operation(cleared, BLOCK.timestamp).await.unwrap().hash);
+    }
+    assert!(transactions.len() > 4 && operations.len() > 4, "{transactions:?} {operations:?}");
+}
+
+/// An operation is raised by its own key alone, in both parts of its price, and up to its ceiling.
+#[tokio::test]
+async fn an_operation_is_raised_by_who_signed_it_and_within_the_ceiling() {
+    let (key, other) = (SessionKey::born(), SessionKey::born());
+    let chain = FakeChain::new(allowed, u64::MAX);
+    let account = SessionAccount::Key(key.address());
+    let cleared = clear_operation(&chain, &redemption(), account, &policy(WORST)).await.unwrap();
+    let OperationClearance::Granted(cleared) = cleared else { panic!("{cleared:?}") };
+    let first = key.sign_operation(cleared, BLOCK.timestamp).await.unwrap();
+    let (least, ceiling) = (first.plan.offer.raised(), U256::from(125 * 12));
+    assert_eq!(least, Offer { max_fee_per_gas: 12, max_priority_fee_per_gas: 2 });
+
+    let raised = key.raise_operation(&first, least, ceiling).await.unwrap();
+
+    assert_eq!((raised.plan.nonce, &raised.draft), (first.plan.nonce, &first.draft));
+    assert_eq!(raised.plan.offer, least);
+    assert_ne!(raised.hash, first.hash);
+    let above = key.raise_operation(&first, least, ceiling - U256::ONE).await.unwrap_err();
+    assert!(matches!(above, CustodyError::RaiseCeiling { .. }), "{above:?}");
+    let half = Offer { max_priority_fee_per_gas: 1, ..least };
+    let half = key.raise_operation(&first, half, ceiling).await.unwrap_err();
+    assert!(matches!(half, CustodyError::NoRaise), "{half:?}");
+    let stranger = other.raise_operation(&first, least, ceiling).await.unwrap_err();
+    assert!(matches!(stranger, CustodyError::NotSignedBefore { .. }), "{stranger:?}");
+    let mut changed = first.clone();
+    changed.draft.call = Bytes::from_static(b"something else");
+    let changed = key.raise_operation(&changed, least, ceiling).await.unwrap_err();
+    assert!(matches!(changed, CustodyError::NotSignedBefore { .. }), "{changed:?}");
 }
