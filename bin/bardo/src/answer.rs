@@ -1,8 +1,10 @@
-use golem_chain::printable;
+use alloy::primitives::B256;
+use golem_chain::{LaneFault, printable};
 use serde_json::{Value, json};
 use std::{
     io::{self, Write, stderr, stdout},
     process::ExitCode,
+    sync::{Mutex, PoisonError},
 };
 
 /// What a command found out.
@@ -23,6 +25,14 @@ impl Answer {
 
     pub(crate) fn no(json: Value, text: impl Into<String>) -> Self {
         Self { yes: false, json, text: text.into() }
+    }
+
+    /// The same, with one thing more for programs.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        if let Value::Object(fields) = &mut self.json {
+            fields.insert(name.to_owned(), value.into());
+        }
+        self
     }
 }
 
@@ -83,7 +93,9 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
                 .collect::<Vec<_>>()
                 .join(": ");
             if json {
-                let _ = say(&json!({ "error": words }).to_string());
+                let fault = error.chain().find_map(|cause| cause.downcast_ref::<LaneFault>());
+                let (name, sent) = (fault.map(LaneFault::code), told());
+                let _ = say(&json!({ "error": words, "code": name, "sent": sent }).to_string());
             }
             (code, writeln!(stderr(), "bardo: {words}"))
         }
@@ -93,6 +105,19 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(3),
         _ => ExitCode::from(code),
     }
+}
+
+/// What was signed and handed to somebody, as long as this process runs.
+static TOLD: Mutex<Vec<B256>> = Mutex::new(Vec::new());
+
+/// Says what is sent, before it is: whatever happens next, the sender can look it up.
+pub(crate) fn tell(hash: B256) {
+    TOLD.lock().unwrap_or_else(PoisonError::into_inner).push(hash);
+    let _ = writeln!(stderr(), "sending {hash}");
+}
+
+fn told() -> Vec<B256> {
+    TOLD.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 fn say(text: &str) -> io::Result<()> {

@@ -10,7 +10,7 @@ pub(crate) use vault::{
     DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs,
 };
 
-use crate::input;
+use crate::{answer::tell, input};
 use alloy::primitives::{Address, B256, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -20,11 +20,7 @@ use golem_delegation::{
     DelegationHash, PasskeyOwner, State,
     permission::{Asset, Token},
 };
-use std::{
-    io::{Write, stderr},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 use url::Url;
 
 /// The last second of the year 9999: beyond it no date can be written.
@@ -64,7 +60,8 @@ pub(crate) enum Command {
   bardo chains --json
   bardo chains check --rpc URL --chain base
 
-Known is not supported: what a chain has is only seen where its RPC is asked.")]
+Known is not supported: what a chain has is only seen where its RPC is asked. BARDO_CHAINS may name a folder of your own
+chain files: name, chain_id, testnet, and private_rpc where signed transactions shall go there alone.")]
     Chains(ChainsArgs),
 
     /// Print a completion script for your shell
@@ -301,9 +298,10 @@ block, with the cause; 3 where that is not known, with the hash to look for.")]
 Everything is read on one block. Exit status 1 where the grant is dead.")]
     Status(GrantStatusArgs),
 
-    /// End a grant, or all charters, by one transaction of the owner's key
+    /// End a grant, a Golem's charters, or all charters, by one transaction of the owner's key
     #[command(after_help = "Examples:
   bardo delegation revoke --rpc URL --context signed.json --key-file owner.key
+  bardo delegation revoke --rpc URL --golem GOLEM_ID --key-file owner.key
   bardo delegation revoke --rpc URL --all --keystore owner.json
   bardo delegation revoke --rpc URL --context signed.json --key-file one.key --co-key-file two.key
 
@@ -516,11 +514,6 @@ pub(crate) fn confirmations(asked: Option<u64>, node: &Node) -> u64 {
     asked.unwrap_or(if node.is_near() { 1 } else { 2 })
 }
 
-/// Whatever happens next, the sender can look it up.
-pub(crate) fn tell(hash: B256) {
-    let _ = writeln!(stderr(), "sending {hash}");
-}
-
 impl SendArgs {
     pub(crate) async fn connect(&self) -> Result<Node, ChainFault> {
         let node = self.node.connect().await?.with_patience(Duration::from_secs(self.timeout));
@@ -539,10 +532,13 @@ pub(crate) struct CallArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
     /// Signed delegations as JSON, leaf first, or a permission context in hex; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) context: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "grants")]
+    pub(crate) context: Option<PathBuf>,
+    /// Several grants in one transaction, as a JSON list of {"context","calls"}: all of them or none
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["context", "target", "value", "data", "calls"])]
+    pub(crate) grants: Option<PathBuf>,
     /// Contract to call from the owner's account
-    #[arg(long, value_name = "ADDRESS", required_unless_present = "calls")]
+    #[arg(long, value_name = "ADDRESS", required_unless_present_any = ["calls", "grants"])]
     pub(crate) target: Option<Address>,
     /// Native value to send along, in wei
     #[arg(long, value_name = "WEI", default_value_t = U256::ZERO)]
@@ -627,8 +623,11 @@ pub(crate) struct RevokeArgs {
     /// Signed delegations as JSON, leaf first, or a permission context in hex: its root ends
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
+    /// Every charter of one Golem, at the registry
+    #[arg(long, value_name = "GOLEM_ID", value_parser = input::word, conflicts_with = "context")]
+    pub(crate) golem: Option<B256>,
     /// Every charter of every Golem of this key, at the registry
-    #[arg(long, conflicts_with = "context")]
+    #[arg(long, conflicts_with_all = ["context", "golem"])]
     pub(crate) all: bool,
     /// Further key files, where several keys rule the account together (MultiSig): one for each that must agree
     #[arg(long = "co-key-file", value_name = "FILE")]

@@ -7,9 +7,9 @@ use alloy::{
     primitives::{Address, B256, Bytes, keccak256},
 };
 use anyhow::{Context, anyhow, bail, ensure};
-use bardo_bindings::framework::PROXY_CODE_HASH;
-use golem_chain::local::LocalFiles;
-use golem_custody::{Execution, OwnerSigner, Password, SessionKey};
+use bardo_bindings::{Chains, framework::PROXY_CODE_HASH};
+use golem_chain::{Node, local::LocalFiles};
+use golem_custody::{ClearingPolicy, Execution, OwnerSigner, Password, SessionKey};
 use golem_delegation::{
     Delegation, PermissionContext,
     blast_radius::Observed,
@@ -17,6 +17,7 @@ use golem_delegation::{
 };
 use serde_json::Value;
 use std::{
+    env,
     fs::File,
     io::{BufRead, IsTerminal, Read, stdin},
     path::Path,
@@ -157,23 +158,26 @@ pub(crate) fn permission(path: &Path, asked: &[Request]) -> Result<permission::R
         .or_use()
 }
 
+/// A call as JSON has it.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    target: Address,
+    #[serde(default)]
+    value: String,
+    #[serde(default)]
+    data: Bytes,
+}
+
 /// Calls that are made together.
 pub(crate) fn calls(path: &Path) -> Result<Vec<Execution>, Failure> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Call {
-        target: Address,
-        #[serde(default)]
-        value: String,
-        #[serde(default)]
-        data: Bytes,
-    }
     let no_calls = || format!("{} is no JSON list of calls", path.display());
-    let calls: Vec<Call> =
-        serde_json::from_str(&text(path).or_use()?).with_context(no_calls).or_use()?;
-    if calls.is_empty() {
-        return Err(anyhow!("{} names no call", path.display())).or_use();
-    }
+    let calls = serde_json::from_str(&text(path).or_use()?).with_context(no_calls).or_use()?;
+    executions(calls).with_context(|| format!("{} is not in order", path.display())).or_use()
+}
+
+fn executions(calls: Vec<Call>) -> anyhow::Result<Vec<Execution>> {
+    ensure!(!calls.is_empty(), "it names no call");
     let read = |Call { target, value, data }: Call| {
         let digits = if value.is_empty() { "0" } else { value.as_str() };
         let decimal = digits.bytes().all(|digit| digit.is_ascii_digit());
@@ -181,7 +185,38 @@ pub(crate) fn calls(path: &Path) -> Result<Vec<Execution>, Failure> {
         let value = value.with_context(|| format!("{digits} is no sum in wei, as decimal text"))?;
         Ok(Execution { target, value, data })
     };
-    calls.into_iter().map(read).collect::<Result<_, anyhow::Error>>().or_use()
+    calls.into_iter().map(read).collect()
+}
+
+/// Several grants, each a context in hex or its delegations, leaf first, with the calls that are made under it.
+pub(crate) fn grants(path: &Path) -> Result<Vec<(PermissionContext, Vec<Execution>)>, Failure> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Links {
+        Hex(String),
+        One(Box<Delegation>),
+        List(Vec<Delegation>),
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Grant {
+        context: Links,
+        calls: Vec<Call>,
+    }
+    let read = |Grant { context, calls }: Grant| {
+        let context = match context {
+            Links::Hex(hex) => PermissionContext::decode(&bytes(hex.trim())?)?,
+            Links::One(only) => PermissionContext::new(vec![*only])?,
+            Links::List(links) => PermissionContext::new(links)?,
+        };
+        Ok((context, executions(calls)?))
+    };
+    let all = || {
+        let grants: Vec<Grant> = serde_json::from_str(&text(path)?)?;
+        ensure!(!grants.is_empty(), "the list is empty");
+        grants.into_iter().map(read).collect()
+    };
+    all().with_context(|| format!("{} is no list of grants with calls", path.display())).or_use()
 }
 
 /// Facts of a chain, for a blast radius.
@@ -214,11 +249,49 @@ pub(crate) fn proxy_code(file: Option<&Path>) -> Result<Bytes, Failure> {
     Ok(code)
 }
 
+/// The chains that go by a name: those that came along, and those of the files in the folder that `BARDO_CHAINS` names.
+pub(crate) fn chains() -> Result<Chains, Failure> {
+    let mut chains = Chains::known()?;
+    let Some(folder) = env::var_os("BARDO_CHAINS") else { return Ok(chains) };
+    let folder = Path::new(&folder);
+    let no_folder = || format!("BARDO_CHAINS names {}, which cannot be read", folder.display());
+    for file in folder.read_dir().with_context(no_folder).or_use()? {
+        let path = file.with_context(no_folder).or_use()?.path();
+        if path.extension().is_some_and(|end| end == "toml") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            chains.add(&name, &text(&path).or_use()?).or_use()?;
+        }
+    }
+    Ok(chains)
+}
+
 /// The second that it is by this machine.
 pub(crate) fn now() -> Result<u64, Failure> {
     #[expect(clippy::disallowed_methods, reason = "where a person's question meets the clock")]
     let now = SystemTime::now();
     Ok(now.duration_since(UNIX_EPOCH)?.as_secs())
+}
+
+/// How old what a node says is.
+pub(crate) struct Age {
+    /// By this machine's clock; none of a chain on this machine, which has a clock of its own.
+    pub(crate) seconds: Option<u64>,
+}
+
+impl Age {
+    /// Of a block's second.
+    pub(crate) fn of(node: &Node, timestamp: u64) -> Result<Self, Failure> {
+        let seconds = now()?.saturating_sub(timestamp);
+        Ok(Self { seconds: (!node.is_near()).then_some(seconds) })
+    }
+
+    /// What to say of a head that is older than anything would be signed on.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let seconds = self.seconds.filter(|age| *age > ClearingPolicy::default().lifetime)?;
+        Some(format!(
+            "The node's newest block is {seconds} seconds old: it may be behind, and what it says be over."
+        ))
+    }
 }
 
 /// The key a person signs with.

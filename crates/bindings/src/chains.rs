@@ -1,6 +1,7 @@
 use crate::identity::{IDENTITY_REGISTRY, TESTNET_IDENTITY_REGISTRY};
 use alloy_primitives::Address;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// A chain Bardo knows by name. That is no promise: whether it works there is for `bardo chains check` to show.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -30,8 +31,8 @@ impl ChainSpec {
 #[derive(Debug, thiserror::Error)]
 #[error("chain file {file} does not parse")]
 pub struct ChainError {
-    /// Name of the file under `chains/`.
-    pub file: &'static str,
+    /// Its name.
+    pub file: String,
     source: toml::de::Error,
 }
 
@@ -44,33 +45,59 @@ const FILES: &[(&str, &str)] = &[
     ("sepolia.toml", include_str!("../../../chains/sepolia.toml")),
 ];
 
-/// The six chains of SPEC C1.
-pub fn chains() -> Result<Vec<ChainSpec>, ChainError> {
-    FILES
-        .iter()
-        .map(|(file, text)| toml::from_str(text).map_err(|source| ChainError { file, source }))
-        .collect()
-}
-
-/// The chain that goes by `word`: its name or its file's name in any case, or its id.
+/// Chains that go by a name, by the names of their files.
 ///
 /// ```
-/// use bardo_bindings::chain_called;
-/// assert_eq!(chain_called("base-sepolia")?.map(|chain| chain.chain_id), Some(84_532));
-/// assert_eq!(chain_called("Arbitrum One")?, chain_called("42161")?);
-/// assert_eq!(chain_called("atlantis")?, None);
+/// use bardo_bindings::Chains;
+/// let mut chains = Chains::known()?;
+/// assert_eq!(chains.called("base-sepolia").map(|chain| chain.chain_id), Some(84_532));
+/// assert_eq!(chains.called("Arbitrum One"), chains.called("42161"));
+/// assert_eq!(chains.called("atlantis"), None);
+/// chains.add("atlantis.toml", "name = 'Atlantis'\nchain_id = 9\ntestnet = true")?;
+/// assert_eq!(chains.called("atlantis"), chains.of(9));
 /// # Ok::<(), bardo_bindings::ChainError>(())
 /// ```
-pub fn chain_called(word: &str) -> Result<Option<ChainSpec>, ChainError> {
-    let known = FILES.iter().zip(chains()?);
-    Ok(known.map(|((file, _), chain)| (file.trim_end_matches(".toml"), chain)).find_map(
-        |(stem, chain)| {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chains(BTreeMap<String, ChainSpec>);
+
+impl Chains {
+    /// The six chains of SPEC C1.
+    pub fn known() -> Result<Self, ChainError> {
+        let mut chains = Self(BTreeMap::new());
+        for (file, text) in FILES {
+            chains.add(file, text)?;
+        }
+        Ok(chains)
+    }
+
+    /// Adds a file's chain. It takes the place of one with the same id.
+    pub fn add(&mut self, file: &str, text: &str) -> Result<(), ChainError> {
+        let chain: ChainSpec =
+            toml::from_str(text).map_err(|source| ChainError { file: file.to_owned(), source })?;
+        self.0.retain(|_, other| other.chain_id != chain.chain_id);
+        self.0.insert(file.trim_end_matches(".toml").to_owned(), chain);
+        Ok(())
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &ChainSpec> {
+        self.0.values()
+    }
+
+    /// The one with this id.
+    pub fn of(&self, chain_id: u64) -> Option<&ChainSpec> {
+        self.all().find(|chain| chain.chain_id == chain_id)
+    }
+
+    /// The one that goes by `word`: its name or its file's name in any case, or its id.
+    pub fn called(&self, word: &str) -> Option<&ChainSpec> {
+        self.0.iter().find_map(|(stem, chain)| {
             let called = word.eq_ignore_ascii_case(stem)
                 || word.eq_ignore_ascii_case(&chain.name)
                 || word == chain.chain_id.to_string();
             called.then_some(chain)
-        },
-    ))
+        })
+    }
 }
 
 #[cfg(test)]
@@ -80,7 +107,7 @@ mod tests {
 
     #[test]
     fn six_chains_of_the_spec_parse_and_differ() {
-        let mut ids: Vec<u64> = chains().unwrap().into_iter().map(|c| c.chain_id).collect();
+        let mut ids: Vec<u64> = Chains::known().unwrap().all().map(|c| c.chain_id).collect();
 
         ids.sort_unstable();
 
@@ -99,12 +126,28 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_ones_own_takes_the_place_of_its_chain_or_adds_one() {
+        let mut chains = Chains::known().unwrap();
+        let file = |id: u64| format!("name = \"Mine\"\nchain_id = {id}\ntestnet = true\n");
+
+        chains.add("mine.toml", &file(8453)).unwrap();
+        chains.add("here.toml", &file(31_337)).unwrap();
+
+        assert_eq!(chains.all().count(), 7);
+        assert_eq!(chains.called("mine"), chains.of(8453));
+        assert_eq!(chains.called("base"), None);
+        assert_eq!(chains.called("here").unwrap().chain_id, 31_337);
+        let off = chains.add("off.toml", "name = 1").unwrap_err();
+        assert!(off.to_string().contains("off.toml"));
+    }
+
+    #[test]
     fn identities_of_main_and_test_networks_are_in_different_registries() {
         let main = address!("8004A169FB4a3325136EB29fA0ceB6D2e539a432");
         let test = address!("8004A818BFB912233c491871b3d84c89A494BD9e");
 
         let mut found: Vec<_> =
-            chains().unwrap().iter().map(|c| (c.chain_id, c.identity_registry())).collect();
+            Chains::known().unwrap().all().map(|c| (c.chain_id, c.identity_registry())).collect();
         found.sort_unstable();
 
         assert_eq!(

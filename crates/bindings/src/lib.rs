@@ -18,4 +18,4 @@ pub use bardo::{
     knowledge_royalty_enforcer, max_slippage_enforcer, mortality_time_window_enforcer, policy_cage,
     replicant_budget_enforcer, threshold_enforcer, vault_nav_enforcer,
 };
-pub use chains::{ChainError, ChainSpec, chain_called, chains};
+pub use chains::{ChainError, ChainSpec, Chains};

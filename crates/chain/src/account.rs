@@ -2,6 +2,7 @@ use crate::{
     Node, OwnerError,
     node::rpc,
     outbox::{OWNER_FEE_CEILING, Outgoing, send},
+    snapshot::said,
 };
 use alloy::{
     network::TransactionBuilder,
@@ -98,10 +99,12 @@ impl Account {
         if address == owner {
             return Ok(Self::stateless_7702(owner));
         }
-        node.require("the owner's account", address).await?;
+        if node.code(address).await?.is_empty() {
+            return Err(OwnerError::NotCreated { account: address });
+        }
         // Other kinds have no such function, or another owner: either way this key does not rule them.
-        match node.read(address, HybridDeleGator::ownerCall {}).await {
-            Ok(named) if named == owner => {
+        match said(node.read(address, HybridDeleGator::ownerCall {}).await)? {
+            Some(named) if named == owner => {
                 Ok(Self { kind: AccountKind::Hybrid, address, owner, factory_call: None })
             }
             _ => Err(OwnerError::NotTheOwner { account: address, owner }),

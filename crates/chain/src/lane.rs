@@ -87,7 +87,7 @@ pub enum LaneFault {
     #[error(transparent)]
     Custody(#[from] CustodyError),
     /// The node did not take it.
-    #[error("the node did not take the transaction; it is not in any queue")]
+    #[error("it was signed and not taken; it is not in any queue")]
     NotTaken {
         /// Why.
         source: ChainFault,
@@ -98,8 +98,8 @@ pub enum LaneFault {
         /// Whose key it is.
         sender: Address,
     },
-    /// Another transaction of the same key was mined in its place.
-    #[error("another transaction of {sender} took place {nonce} of its queue: this one never will")]
+    /// Another one of the same sender was mined in its place.
+    #[error("another one took place {nonce} of the queue of {sender}: this one never will")]
     Displaced {
         /// Whose key it is.
         sender: Address,
@@ -107,9 +107,7 @@ pub enum LaneFault {
         nonce: u64,
     },
     /// It was sent, and is not known to be done when patience ended.
-    #[error(
-        "transaction {hash} at place {nonce} is sent and not settled; it may still take effect"
-    )]
+    #[error("{hash} at place {nonce} is sent and not settled; it may still take effect")]
     Unsettled {
         /// The last one of the bids.
         hash: B256,
@@ -118,6 +116,20 @@ pub enum LaneFault {
         /// What the node last failed at, where it did.
         source: Option<ChainFault>,
     },
+}
+
+impl LaneFault {
+    /// A name that programs can match on.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Custody(_) => "NOT_SIGNED",
+            Self::NotTaken { .. } => "NOT_TAKEN",
+            Self::KeyInUse { .. } => "KEY_IN_USE",
+            Self::Displaced { .. } => "DISPLACED",
+            Self::Unsettled { .. } => "UNSETTLED",
+        }
+    }
 }
 
 /// Everything that one session key sends passes here: each redemption is judged, gets the next place in the key's
@@ -390,7 +402,8 @@ impl<K: SessionSigner> Lane<K> {
         if self.submission.broadcast(last).await? != Taken::Known && !had {
             return Ok(());
         }
-        let market = self.submission.offer().await?;
+        // Who takes transactions in private need not know what others pay.
+        let market = self.foresight.node().offer().await?;
         let ceiling = self.policy.clearing.fee_ceiling;
         let Some(least) = last.offer().map(Offer::raised) else { return Ok(()) };
         // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.

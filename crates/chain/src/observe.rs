@@ -1,6 +1,10 @@
 //! What the chain knows of a grant: what was counted, what is held, and what it is worth.
 
-use crate::{ChainFault, Node, environment, registry::GolemState, snapshot::Snapshot};
+use crate::{
+    ChainFault, Node, environment,
+    registry::GolemState,
+    snapshot::{Snapshot, said},
+};
 use alloy::{
     primitives::{Address, B256, U256},
     sol_types::SolCall,
@@ -346,25 +350,4 @@ async fn price(
     let decimals = said(on.read(feed, PriceFeed::decimalsCall {}).await)?;
     let answer = round.and_then(|round| U256::try_from(round.answer).ok());
     Ok(answer.zip(decimals).map(|(answer, decimals)| Price { answer, decimals }))
-}
-
-/// An answer, or that the contract had none: it reverted, or says something else. A node that fails is no answer.
-fn said<T>(answer: Result<T, ChainFault>) -> Result<Option<T>, ChainFault> {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
-        Err(ChainFault::Answer { .. }) => Ok(None),
-        Err(fault) if reverted(&fault) => Ok(None),
-        Err(fault) => Err(fault),
-    }
-}
-
-/// Nodes have a code for a revert, and where they have not, words.
-fn reverted(fault: &ChainFault) -> bool {
-    let ChainFault::Rpc { source, .. } = fault else { return false };
-    source.as_error_resp().is_some_and(|error| {
-        let words = error.message.to_lowercase();
-        error.code == 3
-            || error.as_revert_data().is_some()
-            || ["revert", "invalid opcode", "out of gas"].iter().any(|known| words.contains(known))
-    })
 }

@@ -42,6 +42,15 @@ pub enum OwnerError {
         /// Whose key it is.
         owner: Address,
     },
+    /// The account is not on the chain yet.
+    #[error(
+        "account {account} is not on the chain yet, so that nothing can be redeemed from it nor done by it: \
+         `bardo vault create` puts it there; nothing was sent"
+    )]
+    NotCreated {
+        /// The account.
+        account: Address,
+    },
     /// Not an account that several keys rule.
     #[error("account {account} is none that several keys rule; nothing was sent")]
     NotShared {

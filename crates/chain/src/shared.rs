@@ -1,6 +1,6 @@
 //! An account that several keys rule together.
 
-use crate::{ChainFault, Node, OwnerCall, OwnerError, account, environment};
+use crate::{Node, OwnerCall, OwnerError, account, environment, snapshot::said};
 use alloy::{
     primitives::{Address, Bytes, U256},
     rpc::types::TransactionReceipt,
@@ -31,16 +31,11 @@ impl SharedAccount {
     /// The one at an address.
     pub async fn at(node: &Node, address: Address) -> Result<Self, OwnerError> {
         node.require("the owners' account", address).await?;
-        let not_shared = |fault: ChainFault| match fault {
-            ChainFault::Answer { .. } => OwnerError::NotShared { account: address },
-            ChainFault::Rpc { ref source, .. } if source.as_error_resp().is_some() => {
-                OwnerError::NotShared { account: address }
-            }
-            other => other.into(),
+        let signers = said(node.read(address, MultiSigDeleGator::getSignersCall {}).await)?;
+        let needed = said(node.read(address, MultiSigDeleGator::getThresholdCall {}).await)?;
+        let Some((signers, needed)) = signers.zip(needed) else {
+            return Err(OwnerError::NotShared { account: address });
         };
-        let signers = node.read(address, MultiSigDeleGator::getSignersCall {}).await;
-        let needed = node.read(address, MultiSigDeleGator::getThresholdCall {}).await;
-        let (signers, needed) = (signers.map_err(not_shared)?, needed.map_err(not_shared)?);
         let threshold = usize::try_from(needed).unwrap_or(usize::MAX);
         Ok(Self { address, signers, threshold })
     }

@@ -82,3 +82,24 @@ pub(crate) fn revert_data(fault: &ChainFault) -> Option<Bytes> {
         _ => None,
     }
 }
+
+/// An answer, or that the contract had none: it reverted, or says something else. A node that fails is no answer.
+pub(crate) fn said<T>(answer: Result<T, ChainFault>) -> Result<Option<T>, ChainFault> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(ChainFault::Answer { .. }) => Ok(None),
+        Err(fault) if reverted(&fault) => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Nodes have a code for a revert, and where they have not, words.
+fn reverted(fault: &ChainFault) -> bool {
+    let ChainFault::Rpc { source, .. } = fault else { return false };
+    source.as_error_resp().is_some_and(|error| {
+        let words = error.message.to_lowercase();
+        error.code == 3
+            || error.as_revert_data().is_some()
+            || ["revert", "invalid opcode", "out of gas"].iter().any(|known| words.contains(known))
+    })
+}

@@ -100,6 +100,9 @@ impl Heads {
     }
 }
 
+/// Faults in a row that a watch bears.
+const MOST_FAULTS: u32 = 32;
+
 /// A grant that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
@@ -122,14 +125,33 @@ pub enum WatchFault {
 }
 
 /// Waits until a block says that a grant is dead, and says why (SPEC G5, D19).
+///
+/// A node that fails is asked again: only one that does so [`MOST_FAULTS`] times in a row ends the watch.
 pub async fn watch(
     heads: &mut Heads,
     manager: Address,
     chain: &PermissionContext,
 ) -> Result<End, WatchFault> {
+    let mut faults = 0;
     loop {
-        heads.next().await?;
-        let seen = observe(&heads.node, manager, chain, &[]).await?;
+        let looked = async {
+            heads.next().await?;
+            observe(&heads.node, manager, chain, &[]).await
+        };
+        let seen = match looked.await {
+            Ok(seen) => seen,
+            Err(fault) => {
+                faults += 1;
+                if faults >= MOST_FAULTS {
+                    return Err(fault.into());
+                }
+                // What was not looked at is looked at, though it is no new block.
+                heads.last = None;
+                sleep(heads.poll).await;
+                continue;
+            }
+        };
+        faults = 0;
         let now = seen.block.timestamp;
         let radius = BlastRadius::of(chain, &environment(), now, &seen.facts)?;
         if let Some(cause) = radius.ended {

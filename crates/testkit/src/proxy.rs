@@ -222,7 +222,7 @@ async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Resu
             let mut said = claimed();
             if let Some(said) = said.as_object_mut() {
                 said.insert("jsonrpc".into(), "2.0".into());
-                said.insert("id".into(), asked["id"].clone());
+                said.insert("id".into(), asked.get("id").cloned().unwrap_or_default());
             }
             return Ok(Reply::Whole(with_head("200 OK", &serde_json::to_vec(&said)?)));
         }

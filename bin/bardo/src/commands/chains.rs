@@ -1,18 +1,19 @@
 use crate::{
     answer::{Answer, Failure},
     cli::ChainsCheckArgs,
+    input,
 };
 use anyhow::anyhow;
-use bardo_bindings::{ChainSpec, chain_called};
+use bardo_bindings::{ChainSpec, Chains};
 use golem_chain::{Part, Place, Standing, places};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 /// `bardo chains`
 pub(crate) fn list() -> Result<Answer, Failure> {
-    let chains = bardo_bindings::chains()?;
+    let chains = input::chains()?;
     let mut text: String = chains
-        .iter()
+        .all()
         .map(|chain| {
             let kind = if chain.testnet { "testnet" } else { "mainnet" };
             let private = chain.private_rpc.as_deref().map(|url| format!("  private RPC {url}"));
@@ -25,7 +26,7 @@ pub(crate) fn list() -> Result<Answer, Failure> {
         .collect();
     text.push_str("A chain is supported where `bardo chains check --rpc URL` says so.");
     let rows: Vec<_> = chains
-        .iter()
+        .all()
         .map(|chain| {
             json!({
                 "name": chain.name,
@@ -42,11 +43,12 @@ pub(crate) fn list() -> Result<Answer, Failure> {
 /// `bardo chains check`: whether everything Bardo relies on stands on the chain behind a URL.
 pub(crate) async fn check(args: &ChainsCheckArgs) -> Result<Answer, Failure> {
     // A name nobody knows is the caller's to mend, and needs no node to be seen.
-    let meant = args.chain.as_deref().map(called).transpose()?;
+    let chains = input::chains()?;
+    let meant = args.chain.as_deref().map(|word| called(&chains, word)).transpose()?;
     let node = args.node.connect().await?;
     let chain_id = node.chain_id();
-    let chain = chain_called(&chain_id.to_string())?;
-    let name = chain.as_ref().map(|chain| chain.name.as_str());
+    let chain = chains.of(chain_id);
+    let name = chain.map(|chain| chain.name.as_str());
     let shown = name.unwrap_or("a chain Bardo does not know by name");
     if let Some(meant) = meant.filter(|meant| meant.chain_id != chain_id) {
         let reason = format!(
@@ -60,7 +62,7 @@ pub(crate) async fn check(args: &ChainsCheckArgs) -> Result<Answer, Failure> {
         return Ok(Answer::no(json, reason));
     }
 
-    let places = places(chain.as_ref());
+    let places = places(chain);
     // Drawn on standard error, and only where that is a terminal.
     let bar = ProgressBar::new(u64::try_from(places.len())?);
     bar.set_style(ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}")?);
@@ -93,8 +95,8 @@ pub(crate) async fn check(args: &ChainsCheckArgs) -> Result<Answer, Failure> {
     Ok(if supported { Answer::yes(json, text) } else { Answer::no(json, text) })
 }
 
-fn called(word: &str) -> Result<ChainSpec, Failure> {
-    chain_called(word)?.ok_or_else(|| {
+fn called<'a>(chains: &'a Chains, word: &str) -> Result<&'a ChainSpec, Failure> {
+    chains.called(word).ok_or_else(|| {
         Failure::Use(anyhow!("no chain is called {word:?}; `bardo chains` lists those that are"))
     })
 }

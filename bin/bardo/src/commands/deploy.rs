@@ -3,7 +3,7 @@ use crate::{
     cli::DeployArgs,
     input,
 };
-use bardo_bindings::{chains, deployables};
+use bardo_bindings::deployables;
 use golem_chain::{DeployError, Deployed, Node, Presence, inspect};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -14,10 +14,9 @@ pub(crate) async fn deploy(args: &DeployArgs) -> Result<Answer, Failure> {
     let signer = if args.check { None } else { Some(input::owner(&args.key)?) };
     let node = args.send.connect().await?;
     let chain_id = node.chain_id();
-    let name = chains()?
-        .into_iter()
-        .find(|chain| chain.chain_id == chain_id)
-        .map_or_else(|| "unnamed chain".to_owned(), |chain| chain.name);
+    let name = input::chains()?
+        .of(chain_id)
+        .map_or_else(|| "unnamed chain".to_owned(), |chain| chain.name.clone());
     let Some(signer) = signer else { return check(&node, &name).await };
     let ceiling = args.send.ceiling();
 

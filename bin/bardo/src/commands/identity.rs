@@ -7,7 +7,7 @@ use crate::{
     input,
 };
 use anyhow::anyhow;
-use bardo_bindings::chain_called;
+use bardo_bindings::ChainSpec;
 use golem_chain::{Identities, Kinship, Node, Registry, printable};
 use serde_json::json;
 
@@ -23,7 +23,7 @@ pub(crate) async fn identity(command: &IdentityCommand) -> Result<Answer, Failur
 /// The registry that was named, or the chain's.
 async fn open(node: &Node, args: &IdentityRegistryArgs) -> Result<Identities, Failure> {
     let chain_id = node.chain_id();
-    let known = chain_called(&chain_id.to_string())?.map(|chain| chain.identity_registry());
+    let known = input::chains()?.of(chain_id).map(ChainSpec::identity_registry);
     let Some(at) = args.registry.or(known) else {
         return Err(Failure::Use(anyhow!(
             "Bardo knows no identity registry on chain {chain_id}: give --registry ADDRESS"

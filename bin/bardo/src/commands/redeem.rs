@@ -1,12 +1,11 @@
 use crate::{
-    answer::{Answer, Failure, OrUse},
-    cli::{RedeemArgs, SessionAccountKind, confirmations, tell},
+    answer::{Answer, Failure, OrUse, tell},
+    cli::{RedeemArgs, SessionAccountKind, confirmations},
     commands::simulate::{redemption, refused},
     input,
 };
 use alloy::primitives::{Address, B256};
 use anyhow::Context;
-use bardo_bindings::chains;
 use golem_chain::{Foresight, Landing, Lane, LanePolicy, Node, Operations, hybrid_account};
 use golem_custody::{Receipt, SessionAccount, SessionSigner};
 use serde_json::{Value, json};
@@ -60,13 +59,9 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
         }
         Landing::Refused(denial) => return refused(&denial),
         Landing::Failed { receipt, cause } => {
-            let mut json = shown(&receipt);
-            if let Value::Object(fields) = &mut json {
-                fields.insert("cause".into(), serde_json::to_value(&cause)?);
-            }
             let text =
                 format!("allowed by the dry run, but failed on chain: {}: {cause}", receipt.hash);
-            Answer::no(json, text)
+            Answer::no(shown(&receipt), text).with("cause", serde_json::to_value(&cause)?)
         }
     })
 }
@@ -83,8 +78,8 @@ fn shown(receipt: &Receipt) -> Value {
 /// Where what is signed is handed in, if not to the node that is asked.
 async fn private(args: &RedeemArgs, node: &Node) -> Result<Option<Node>, Failure> {
     let id = node.chain_id();
-    let listed = chains()?.into_iter().find(|chain| chain.chain_id == id);
-    let url = match (&args.private_rpc, listed.and_then(|chain| chain.private_rpc)) {
+    let listed = input::chains()?.of(id).and_then(|chain| chain.private_rpc.clone());
+    let url = match (&args.private_rpc, listed) {
         (Some(url), _) => url.clone(),
         (None, Some(listed)) => listed.parse().context("the chain's private RPC").or_use()?,
         (None, None) => return Ok(None),

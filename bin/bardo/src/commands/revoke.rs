@@ -3,160 +3,229 @@ use crate::{
     cli::RevokeArgs,
     input,
 };
-use alloy::{primitives::U256, sol_types::SolCall};
+use alloy::{
+    primitives::{Address, B256, Bytes, U256},
+    rpc::types::TransactionReceipt,
+    sol_types::SolCall,
+};
 use anyhow::anyhow;
 use bardo_bindings::{
     GolemRegistry,
     framework::{DELEGATION_MANAGER, DelegationManager},
     golem_registry,
 };
-use golem_chain::{Account, Node, OwnerCall, OwnerError, SharedAccount};
+use golem_chain::{Account, Node, OwnerCall, OwnerError, Registry, SharedAccount, environment};
 use golem_custody::{Execution, OwnerSigner};
-use golem_delegation::Delegation;
+use golem_delegation::{Delegation, Rule};
 use serde_json::json;
 
-/// `bardo delegation revoke`: one transaction of the owner's EOA, and nothing else that runs.
-pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
-    let owner = input::owner(&args.key)?;
-    let root = match &args.context {
-        Some(file) => Some(input::context(file)?.root().clone()),
-        None if args.all => None,
-        None => return Err(Failure::Use(anyhow!("say which: --context FILE, or --all"))),
-    };
-    let node = args.send.connect().await?;
-    let ceiling = args.send.ceiling();
-    if !args.co_keys.is_empty() {
-        let mut keys = vec![owner];
-        for file in &args.co_keys {
-            keys.push(OwnerSigner::from_key_file(file).or_use()?);
-        }
-        return together(args, &node, &keys, root).await;
-    }
-    let Some(grant) = root.filter(|_| !args.all) else { return all(&node, &owner, ceiling).await };
+/// What shall end.
+enum What {
+    /// One grant, at the manager, and all that stands on it.
+    Grant(Box<Delegation>),
+    /// Every charter of one Golem, at the registry.
+    Golem(B256),
+    /// Every charter of every Golem of an owner, at the registry.
+    All,
+}
 
-    let hash = grant.hash();
-    node.require("DelegationManager", DELEGATION_MANAGER).await?;
-    let disabled = DelegationManager::disabledDelegationsCall { delegationHash: hash.0 };
-    if node.read(DELEGATION_MANAGER, disabled.clone()).await? {
+impl What {
+    fn of(args: &RevokeArgs) -> Result<Self, Failure> {
+        match (&args.context, args.golem) {
+            (Some(file), _) => Ok(Self::Grant(input::context(file)?.root().clone().into())),
+            (None, Some(golem)) => Ok(Self::Golem(golem)),
+            (None, None) if args.all => Ok(Self::All),
+            (None, None) => {
+                Err(Failure::Use(anyhow!("say what: --context FILE, --golem GOLEM_ID, or --all")))
+            }
+        }
+    }
+
+    /// What the registry is told.
+    fn call(&self) -> Bytes {
+        match self {
+            Self::Grant(grant) => golem_chain::revocation(grant),
+            Self::Golem(golem) => GolemRegistry::revokeCall { golemId: *golem }.abi_encode().into(),
+            Self::All => GolemRegistry::revokeAllCall {}.abi_encode().into(),
+        }
+    }
+
+    /// A number that the chain keeps, and that is higher afterwards.
+    async fn mark(&self, node: &Node, owner: Address) -> Result<u64, Failure> {
+        Ok(match self {
+            Self::Grant(grant) => {
+                node.require("DelegationManager", DELEGATION_MANAGER).await?;
+                let delegation = grant.hash().0;
+                let disabled =
+                    DelegationManager::disabledDelegationsCall { delegationHash: delegation };
+                node.read(DELEGATION_MANAGER, disabled).await?.into()
+            }
+            Self::Golem(golem) => {
+                let entry = Registry::open(node).await?.entry(*golem).await?;
+                entry.map_or(0, |entry| entry.state.min_epoch.into())
+            }
+            Self::All => {
+                node.require("GolemRegistry", golem_registry()).await?;
+                let generation = GolemRegistry::generationOfCall { owner };
+                node.read(golem_registry(), generation).await?.into()
+            }
+        })
+    }
+
+    fn words(&self, owner: Address) -> String {
+        match self {
+            Self::Grant(grant) => format!("{} and all that stands on it", grant.hash()),
+            Self::Golem(golem) => format!("every charter of Golem {golem}"),
+            Self::All => format!("every charter of {owner}"),
+        }
+    }
+
+    /// What goes on all the same.
+    fn beside(&self) -> Option<String> {
+        match self {
+            // Earlier epochs of the same Golem end with the first redemption of a later one, and not before.
+            Self::Grant(grant) => {
+                let environment = environment();
+                let charter =
+                    grant.caveats.iter().find_map(|caveat| match environment.read(caveat) {
+                        Ok(Rule::GolemCharter(charter)) => Some(charter.golem_id),
+                        _ => None,
+                    })?;
+                Some(format!("Other charters of this Golem go on: --golem {charter} ends them all"))
+            }
+            Self::Golem(_) | Self::All => {
+                Some("Grants without a charter are revoked one by one: --context FILE".into())
+            }
+        }
+    }
+}
+
+/// `bardo delegation revoke`: one transaction of the owner's, and nothing else that runs.
+pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
+    let mut keys = vec![input::owner(&args.key)?];
+    for file in &args.co_keys {
+        keys.push(OwnerSigner::from_key_file(file).or_use()?);
+    }
+    let what = What::of(args)?;
+    let node = args.send.connect().await?;
+    let owner = match owner_of(&what, args, &node, &keys).await? {
+        Ok(owner) => owner,
+        Err(reason) => return Ok(refused(&reason)),
+    };
+    let before = what.mark(&node, owner).await?;
+    if let (What::Grant(grant), 1) = (&what, before) {
+        let hash = grant.hash();
         let json = json!({ "revoked": true, "delegation": hash, "transaction": null });
         return Ok(Answer::yes(json, format!("{hash} was revoked before; nothing was sent")));
     }
-    let account = match Account::ruled_by(&node, owner.address(), grant.delegator).await {
-        Ok(account) => account,
-        Err(error @ OwnerError::NotTheOwner { .. }) => {
-            let reason = error.to_string();
-            return Ok(Answer::no(json!({ "revoked": false, "reason": reason }), reason));
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let call = account.revocation(node.chain_id(), &owner, &grant)?;
-    let receipt = call.send(&node, &owner, ceiling).await?;
-    // Believe the manager, not the receipt.
-    let revoked = node.read(DELEGATION_MANAGER, disabled).await?;
-    let json = json!({
-        "revoked": revoked,
-        "delegation": hash,
-        "transaction": receipt.transaction_hash,
-        "gasUsed": receipt.gas_used,
-    });
-    let text = format!("{hash} is revoked, and all that stands on it ({} gas)", receipt.gas_used);
-    Ok(if revoked {
-        Answer::yes(json, text)
-    } else {
-        Answer::no(json, format!("{hash} is not revoked, though the transaction went through"))
-    })
-}
-
-/// The same for an account that several keys rule: they sign, and one of them sends.
-async fn together(
-    args: &RevokeArgs,
-    node: &Node,
-    keys: &[OwnerSigner],
-    root: Option<Delegation>,
-) -> Result<Answer, Failure> {
     let ceiling = args.send.ceiling();
-    let account = match (&root, args.account) {
-        (Some(grant), _) => grant.delegator,
-        (None, Some(account)) => account,
-        (None, None) => return Err(Failure::Use(anyhow!("whose: --account ADDRESS"))),
-    };
-    let shared = match SharedAccount::at(node, account).await {
-        Ok(shared) => shared,
-        Err(error @ OwnerError::NotShared { .. }) => {
-            let reason = error.to_string();
-            return Ok(Answer::no(json!({ "revoked": false, "reason": reason }), reason));
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let generation = GolemRegistry::generationOfCall { owner: account };
-    let before = match &root {
-        Some(_) => 0,
-        None => {
-            node.require("GolemRegistry", golem_registry()).await?;
-            node.read(golem_registry(), generation.clone()).await?
-        }
-    };
-    let sent = match &root {
-        Some(grant) => shared.revoke(node, keys, grant, ceiling).await,
-        None => {
-            let data = GolemRegistry::revokeAllCall {}.abi_encode().into();
-            let call = Execution { target: golem_registry(), value: U256::ZERO, data };
-            shared.act(node, keys, &[call], ceiling).await
-        }
+    let sent = match keys.as_slice() {
+        [key] => alone(&what, &node, key, ceiling).await,
+        _ => together(&what, owner, &node, &keys, ceiling).await,
     };
     let receipt = match sent {
         Ok(receipt) => receipt,
-        Err(error @ OwnerError::TooFewKeys { .. }) => {
-            let reason = error.to_string();
-            return Ok(Answer::no(json!({ "revoked": false, "reason": reason }), reason));
-        }
+        Err(
+            error @ (OwnerError::NotTheOwner { .. }
+            | OwnerError::NotCreated { .. }
+            | OwnerError::NotShared { .. }
+            | OwnerError::TooFewKeys { .. }),
+        ) => return Ok(refused(&error.to_string())),
         Err(error) => return Err(error.into()),
     };
     // Believe the chain, not the receipt.
-    let (what, revoked) = match root.map(|grant| grant.hash()) {
-        Some(hash) => {
-            let disabled = DelegationManager::disabledDelegationsCall { delegationHash: hash.0 };
-            let revoked = node.read(DELEGATION_MANAGER, disabled).await?;
-            (format!("{hash} and all that stands on it"), revoked)
-        }
-        None => {
-            let revoked = node.read(golem_registry(), generation).await? > before;
-            (format!("every charter of {account}"), revoked)
-        }
-    };
-    let json = json!({
-        "revoked": revoked,
-        "account": account,
-        "transaction": receipt.transaction_hash,
-        "gasUsed": receipt.gas_used,
-    });
-    Ok(if revoked {
-        Answer::yes(json, format!("revoked: {what} ({} gas)", receipt.gas_used))
-    } else {
-        Answer::no(json, format!("not revoked, though the transaction went through: {what}"))
-    })
-}
-
-/// Every charter of every Golem of this owner, at the registry.
-async fn all(node: &Node, owner: &OwnerSigner, ceiling: U256) -> Result<Answer, Failure> {
-    node.require("GolemRegistry", golem_registry()).await?;
-    let human = owner.address();
-    let generation = GolemRegistry::generationOfCall { owner: human };
-    let before = node.read(golem_registry(), generation.clone()).await?;
-    let call = OwnerCall::new(human, golem_registry(), &GolemRegistry::revokeAllCall {});
-    let receipt = call.send(node, owner, ceiling).await?;
-    let after = node.read(golem_registry(), generation).await?;
+    let after = what.mark(&node, owner).await?;
+    let words = what.words(owner);
     let json = json!({
         "revoked": after > before,
-        "owner": human,
-        "generation": after,
+        "owner": owner,
         "transaction": receipt.transaction_hash,
         "gasUsed": receipt.gas_used,
     });
-    let text = format!(
-        "every charter of {human} is revoked: generation {after} counts now ({} gas)\n\
-         Grants without a charter are revoked one by one: --context FILE",
-        receipt.gas_used
-    );
-    Ok(if after > before { Answer::yes(json, text) } else { Answer::no(json, "nothing changed") })
+    let (name, value) = match &what {
+        What::Grant(grant) => ("delegation", json!(grant.hash())),
+        What::Golem(_) => ("minEpoch", json!(after)),
+        What::All => ("generation", json!(after)),
+    };
+    let answer = if after > before {
+        let mut text = format!("revoked: {words} ({} gas)", receipt.gas_used);
+        if let Some(beside) = what.beside() {
+            text.push_str(&format!("\n{beside}"));
+        }
+        Answer::yes(json, text)
+    } else {
+        Answer::no(json, format!("not revoked, though the transaction went through: {words}"))
+    };
+    Ok(answer.with(name, value))
+}
+
+fn refused(reason: &str) -> Answer {
+    Answer::no(json!({ "revoked": false, "reason": reason }), reason)
+}
+
+/// Whose it is; or why these keys are not the ones to ask.
+async fn owner_of(
+    what: &What,
+    args: &RevokeArgs,
+    node: &Node,
+    keys: &[OwnerSigner],
+) -> Result<Result<Address, String>, Failure> {
+    let human = keys.first().map(OwnerSigner::address).unwrap_or_default();
+    match what {
+        What::Grant(grant) => Ok(Ok(grant.delegator)),
+        What::All if keys.len() == 1 => Ok(Ok(human)),
+        What::All => {
+            args.account.map(Ok).ok_or_else(|| Failure::Use(anyhow!("whose: --account ADDRESS")))
+        }
+        What::Golem(golem) => {
+            let Some(entry) = Registry::open(node).await?.entry(*golem).await? else {
+                return Ok(Err(format!(
+                    "{golem} was never registered on chain {}; nothing was sent",
+                    node.chain_id()
+                )));
+            };
+            let owner = entry.owner;
+            Ok(if keys.len() > 1 || owner == human {
+                Ok(owner)
+            } else {
+                Err(format!("{golem} is {owner}'s and not {human}'s; nothing was sent"))
+            })
+        }
+    }
+}
+
+/// By the one key that rules.
+async fn alone(
+    what: &What,
+    node: &Node,
+    key: &OwnerSigner,
+    ceiling: U256,
+) -> Result<TransactionReceipt, OwnerError> {
+    let call = match what {
+        What::Grant(grant) => Account::ruled_by(node, key.address(), grant.delegator)
+            .await?
+            .revocation(node.chain_id(), key, grant)?,
+        What::Golem(_) | What::All => {
+            OwnerCall { from: key.address(), to: golem_registry(), data: what.call() }
+        }
+    };
+    call.send(node, key, ceiling).await
+}
+
+/// By an account that several keys rule: they sign, and one of them sends.
+async fn together(
+    what: &What,
+    account: Address,
+    node: &Node,
+    keys: &[OwnerSigner],
+    ceiling: U256,
+) -> Result<TransactionReceipt, OwnerError> {
+    let shared = SharedAccount::at(node, account).await?;
+    match what {
+        What::Grant(grant) => shared.revoke(node, keys, grant, ceiling).await,
+        What::Golem(_) | What::All => {
+            let call = Execution { target: golem_registry(), value: U256::ZERO, data: what.call() };
+            shared.act(node, keys, &[call], ceiling).await
+        }
+    }
 }

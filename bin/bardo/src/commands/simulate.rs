@@ -1,7 +1,7 @@
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::{CallArgs, SimulateArgs},
-    input,
+    input::{self, Age},
 };
 use anyhow::Context;
 use golem_chain::Foresight;
@@ -12,11 +12,17 @@ use serde_json::{Value, json};
 pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let redeemer = args.redeemer.unwrap_or(redemption.context().leaf().delegate);
-    let chain = Foresight::new(args.call.node.connect().await?);
-    Ok(match chain.judge(&redemption, redeemer).await? {
+    let node = args.call.node.connect().await?;
+    let header = node.header().await?;
+    let age = Age::of(&node, header.timestamp)?;
+    let mut answer = match Foresight::new(node).judge_at(header, &redemption, redeemer).await? {
         Outcome::Allowed(preview) => allowed(&preview),
         Outcome::Refused(denial) => refused(&denial)?,
-    })
+    };
+    if let Some(warning) = age.warning() {
+        answer.text.push_str(&format!("\n{warning}"));
+    }
+    Ok(answer.with("ageSeconds", age.seconds))
 }
 
 /// What would come of it, for programs and for people.
@@ -66,7 +72,20 @@ fn allowed(preview: &Preview) -> Answer {
 
 /// The redemption the arguments describe.
 pub(crate) fn redemption(call: &CallArgs) -> Result<Redemption, Failure> {
-    let context = input::context(&call.context)?;
+    if let Some(file) = &call.grants {
+        let mut grants = input::grants(file)?.into_iter();
+        let (context, calls) = grants.next().context("no grant").or_use()?;
+        let first = match calls.as_slice() {
+            [only] => Redemption::single(call.manager, context, only),
+            several => Redemption::batch(call.manager, context, several),
+        };
+        return Ok(grants.fold(first, |all, (context, calls)| match calls.as_slice() {
+            [only] => all.and_single(context, only),
+            several => all.and_batch(context, several),
+        }));
+    }
+    let context = call.context.as_deref().context("neither --context nor --grants").or_use()?;
+    let context = input::context(context)?;
     if let Some(file) = &call.calls {
         return Ok(Redemption::batch(call.manager, context, &input::calls(file)?));
     }
@@ -77,11 +96,8 @@ pub(crate) fn redemption(call: &CallArgs) -> Result<Redemption, Failure> {
 
 /// A refusal, for programs and for people.
 pub(crate) fn refused(denial: &Denial) -> Result<Answer, Failure> {
-    let mut json = serde_json::to_value(denial)?;
-    if let Value::Object(fields) = &mut json {
-        fields.insert("allowed".into(), Value::Bool(false));
-        fields.insert("changes".into(), json!([]));
-    }
+    let json = serde_json::to_value(denial)?;
     let by = denial.enforcer_name.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
-    Ok(Answer::no(json, format!("refused{by}: {denial}")))
+    let answer = Answer::no(json, format!("refused{by}: {denial}"));
+    Ok(answer.with("allowed", false).with("changes", json!([])))
 }

@@ -1,7 +1,7 @@
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::GrantStatusArgs,
-    input,
+    input::{self, Age},
     prose::{paragraphs, wrapped},
 };
 use alloy::primitives::U256;
@@ -29,6 +29,10 @@ pub(crate) async fn status(args: &GrantStatusArgs) -> Result<Answer, Failure> {
         None => format!("{state}\n"),
     };
     text.push_str(&format!("as of block {}, {}\n", block.number, Date(block.timestamp)));
+    let age = Age::of(&node, block.timestamp)?;
+    if let Some(warning) = age.warning() {
+        text.push_str(&format!("{warning}\n"));
+    }
     match radius.until {
         Some(until) => text.push_str(&format!("until {}\n", Date(until))),
         None => text.push_str("without an end\n"),
@@ -50,7 +54,7 @@ pub(crate) async fn status(args: &GrantStatusArgs) -> Result<Answer, Failure> {
     let json = json!({
         "state": name(state),
         "cause": cause,
-        "block": { "number": block.number, "hash": block.hash, "timestamp": block.timestamp },
+        "block": { "number": block.number, "hash": block.hash, "timestamp": block.timestamp, "ageSeconds": age.seconds },
         "until": radius.until,
         "links": links,
         "limits": lines.iter().map(|line| &line.json).collect::<Vec<_>>(),

@@ -10,6 +10,7 @@ use std::{
     fs,
     io::Write,
     os::unix::fs::PermissionsExt,
+    path::Path,
     process::{Command, Stdio},
 };
 use tempfile::TempDir;
@@ -38,8 +39,20 @@ pub(crate) fn bardo_with<S: AsRef<OsStr>>(
     input: &str,
     words: impl IntoIterator<Item = S>,
 ) -> Result<Ran> {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_bardo"))
-        .args(words)
+    run(Command::new(env!("CARGO_BIN_EXE_bardo")).args(words), input)
+}
+
+/// Runs `bardo` where `folder` has chain files of one's own.
+pub(crate) fn bardo_knowing<S: AsRef<OsStr>>(
+    folder: &Path,
+    words: impl IntoIterator<Item = S>,
+) -> Result<Ran> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bardo"));
+    run(command.args(words).env("BARDO_CHAINS", folder), "")
+}
+
+fn run(command: &mut Command, input: &str) -> Result<Ran> {
+    let mut child = command
         .current_dir(bardo_testkit::root())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
 //! `bardo delegation` and `bardo session`.
 
-use crate::command::{bardo, bardo_with};
+use crate::command::{bardo, bardo_knowing, bardo_with};
 use alloy::{
     primitives::{Address, U256},
     providers::{Provider, ext::AnvilApi},
@@ -11,15 +11,20 @@ use bardo_bindings::{
     defi::Erc20,
     framework::{ENTRY_POINT, EntryPoint},
 };
-use bardo_testkit::{Agent, Owner, Stage, charter, chartered, dollars, fair_swap, root, swap};
+use bardo_testkit::{
+    Agent, Fault, Owner, Proxy, Stage, charter, chartered, dollars, fair_swap, root, swap,
+};
 use golem_chain::AccountKind;
 use golem_custody::Execution;
-use golem_delegation::{ANY_DELEGATE, Caveat, Delegation, enforcers, terms::LimitedCalls};
+use golem_delegation::{
+    ANY_DELEGATE, Caveat, Delegation, PermissionContext, enforcers, terms::LimitedCalls,
+};
 use serde_json::{Value, json};
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 fn unsigned() -> Value {
@@ -577,6 +582,168 @@ async fn a_private_endpoint_gets_what_is_signed_or_nobody_does() -> Result<()> {
     assert_eq!((nowhere.code, sent), (3, 0), "{nowhere:?}");
     assert!(!nowhere.stderr.contains("sending 0x"), "{nowhere:?}");
     assert_eq!(done.code, 0, "{done:?}");
+    Ok(())
+}
+
+/// X1: the private endpoint of a chain file is used without being named again, and a file that is off is said.
+#[tokio::test]
+async fn a_chain_file_of_ones_own_names_the_private_endpoint() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+    let (reading, private) = (
+        Proxy::before(stage.chain().url(), Duration::ZERO).await?,
+        Proxy::before(stage.chain().url(), Duration::ZERO).await?,
+    );
+    // Whoever hands it to the node that is only asked would be found out.
+    reading.fail("eth_sendRawTransaction", u64::MAX, Fault::DropBefore);
+    let chains = tempfile::tempdir()?;
+    let file = chains.path().join("here.toml");
+    let id = stage.node().chain_id();
+    fs::write(
+        &file,
+        format!(
+            "name = \"Here\"\nchain_id = {id}\ntestnet = true\nprivate_rpc = \"{}\"\n",
+            private.url()
+        ),
+    )?;
+    let mut words: Vec<String> = hired.words(&stage, "redeem", &target.to_string());
+    words.extend(hired.secret());
+    let words: Vec<String> =
+        words
+            .into_iter()
+            .map(|word| {
+                if word == stage.chain().url().as_str() { reading.url().to_string() } else { word }
+            })
+            .collect();
+
+    let listed = bardo_knowing(chains.path(), ["chains", "--json"])?.json()?;
+    let done = bardo_knowing(chains.path(), &words)?;
+
+    let here = listed.as_array().and_then(|all| all.iter().find(|chain| chain["name"] == "Here"));
+    assert_eq!(here.context("not listed")?["privateRpc"], private.url().as_str());
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(reading.failed(), 0, "nothing signed came this way");
+    fs::write(&file, "name = 1")?;
+    let off = bardo_knowing(chains.path(), ["chains"])?;
+    assert_eq!(off.code, 2, "{off:?}");
+    assert!(off.stderr.contains("here.toml"), "{off:?}");
+    let nowhere = bardo_knowing(&chains.path().join("none"), ["chains"])?;
+    assert_eq!(nowhere.code, 2, "{nowhere:?}");
+    assert!(nowhere.stderr.contains("BARDO_CHAINS"), "{nowhere:?}");
+    Ok(())
+}
+
+/// X1: grants of two owners in one transaction, judged and sent as one.
+#[tokio::test]
+async fn several_grants_are_simulated_and_redeemed_in_one_transaction() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (one, other) =
+        (stage.owner(AccountKind::Stateless7702).await?, stage.owner(AccountKind::Hybrid).await?);
+    let agent = Hired::chartered(&stage, &one).await?;
+    let mut grants = Vec::new();
+    for owner in [&one, &other] {
+        let law = charter(&stage, owner, agent.session.parse()?, |_| ()).await?;
+        let grant = owner.signer.grant(&stage.domain(), chartered(&law)?)?;
+        let swap = fair_swap(&stage, owner.account.address, dollars(7));
+        let call = json!({ "target": swap.target, "data": swap.data });
+        let context = PermissionContext::new(vec![grant.clone()])?.encode();
+        // In hex, and as delegations.
+        let context = if grants.is_empty() { json!(context) } else { json!([grant]) };
+        grants.push(json!({ "context": context, "calls": [call] }));
+    }
+    let file = agent.folder.path().join("grants.json");
+    let words = |verb: &str| {
+        let rpc = stage.chain().url().as_str();
+        let grants = text(&file);
+        ["delegation", verb, "--json", "--rpc", rpc, "--grants", &grants]
+            .map(str::to_owned)
+            .to_vec()
+    };
+    fs::write(&file, Value::from(grants.clone()).to_string())?;
+
+    let simulated = bardo(words("simulate"))?;
+    let mut redeem = words("redeem");
+    redeem.extend(agent.secret());
+    let done = bardo(&redeem)?;
+
+    assert_eq!(simulated.code, 0, "{simulated:?}");
+    assert_eq!(done.code, 0, "{done:?}");
+    for owner in [&one, &other] {
+        let left = stage.balance_of(stage.book().usdc, owner.account.address).await?;
+        assert_eq!(left, dollars(9_993));
+    }
+    let sent = stage.node().provider().get_transaction_count(agent.session.parse()?).await?;
+    assert_eq!(sent, 1);
+    // All of them or none: one that is refused is a refusal of all.
+    if let Some(second) = grants.get_mut(1) {
+        second["calls"][0]["target"] = json!(Address::repeat_byte(9));
+    }
+    fs::write(&file, Value::from(grants).to_string())?;
+    let refused = bardo(words("simulate"))?;
+    assert_eq!(refused.code, 1, "{refused:?}");
+    for odd in ["[]", "{}", r#"[{"context":"0x","calls":[]}]"#, r#"[{"context":"0x12"}]"#] {
+        fs::write(&file, odd)?;
+        let off = bardo(words("simulate"))?;
+        assert_eq!(off.code, 2, "{odd}: {off:?}");
+        assert!(off.stderr.contains("no list of grants with calls"), "{odd}: {off:?}");
+    }
+    Ok(())
+}
+
+/// A program hears which fault it was, and what of its own is out there.
+#[tokio::test]
+async fn a_fault_says_what_was_sent() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+    let mut words = hired.words(&stage, "redeem", &target.to_string());
+    words.extend(hired.secret());
+    words.extend(["--timeout".to_owned(), "2".to_owned()]);
+    stage.node().provider().anvil_set_auto_mine(false).await?;
+
+    let open = bardo(&words)?;
+    let away = bardo(words.iter().map(|word| {
+        if word == stage.chain().url().as_str() { "http://127.0.0.1:1/" } else { word }
+    }))?;
+
+    assert_eq!((open.code, away.code), (3, 3), "{open:?} {away:?}");
+    let said = open.json()?;
+    assert_eq!(said["code"], "UNSETTLED", "{open:?}");
+    let sent = said["sent"].as_array().context("no list")?;
+    let hash = sent.first().and_then(Value::as_str).context("nothing sent")?;
+    assert!(open.stderr.contains(&format!("sending {hash}")), "{open:?}");
+    let known = stage.node().provider().get_transaction_by_hash(hash.parse()?).await?;
+    assert!(known.is_some(), "{hash}");
+    assert_eq!(away.json()?["sent"], json!([]));
+    Ok(())
+}
+
+/// A node that is behind is found out by this machine's clock: what it says is shown with its age, and nothing is signed.
+#[tokio::test]
+async fn an_old_head_is_called_old_and_nothing_is_signed_on_it() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+    // A node elsewhere has no clock to play with; this name of loopback is none that is taken for near.
+    let far = |verb: &str| -> Vec<String> {
+        let words = hired.words(&stage, verb, &target.to_string()).into_iter();
+        words.map(|word| word.replace("127.0.0.1", "0.0.0.0")).collect()
+    };
+    let head = stage.node().head().await?;
+
+    let simulated = bardo(far("simulate"))?;
+    let mut status = far("status");
+    status.truncate(status.len() - 2);
+    let status = bardo(status)?;
+    let redeemed = bardo(far("redeem").into_iter().chain(hired.secret()))?;
+
+    let age = simulated.json()?["ageSeconds"].as_u64().context("no age")?;
+    assert!(age > 120, "the stage's clock {} is in the past: {simulated:?}", head.timestamp);
+    assert!(status.json()?["block"]["ageSeconds"].as_u64().is_some_and(|age| age > 120));
+    assert_eq!(redeemed.code, 3, "{redeemed:?}");
+    assert_eq!(redeemed.json()?["code"], "NOT_SIGNED", "{redeemed:?}");
+    assert_eq!(redeemed.json()?["sent"], json!([]));
     Ok(())
 }
 

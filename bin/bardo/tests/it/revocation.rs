@@ -1,6 +1,7 @@
 //! SPEC G5: the owner's wallet and a node are enough. No process of Bardo runs while he revokes.
 
-use crate::command::bardo;
+use crate::command::{Key, bardo};
+use alloy::primitives::B256;
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
     GolemRegistry,
@@ -8,10 +9,10 @@ use bardo_bindings::{
     golem_registry,
 };
 use bardo_testkit::{Agent, Stage, dollars, fair_swap, swap, swap_grant, unsigned};
-use golem_chain::{AccountKind, Node};
+use golem_chain::{AccountKind, Node, Registry, hybrid_account};
 use golem_custody::{Execution, Password, SessionKey, SessionSigner};
 use golem_delegation::{
-    Caveat, Delegation, ROOT_AUTHORITY, enforcers,
+    Caveat, Delegation, ROOT_AUTHORITY, Rule, enforcers,
     terms::{AllowedTargets, MortalityTimeWindow},
 };
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
@@ -155,15 +156,70 @@ async fn an_owner_revokes_one_grant_or_all_charters_by_one_transaction() -> Resu
         ensure!(again.code == 0 && again.json()?["transaction"].is_null(), "{again:?}");
 
         let law = Agent::chartered(&stage, &owner, |_| ()).await?;
+        let id = golem_of(&law)?;
         fs::write(path("law.json"), serde_json::to_string(&law.grant)?)?;
         let fair = fair_swap(&stage, law.account, dollars(1));
         ensure!(allowed("law.json", &fair)?.code == 0);
+        // Another Golem of the same owner goes on where one ends.
+        let other = Agent::chartered(&stage, &owner, |law| {
+            law.golem_id = Registry::golem_id(owner.signer.address(), B256::repeat_byte(3))
+        })
+        .await?;
+        fs::write(path("other.grant"), serde_json::to_string(&other.grant)?)?;
+        let refused = revoke("other.json", &["--golem", &id])?;
+        ensure!(refused.code == 1 && refused.stdout.contains("nothing was sent"), "{refused:?}");
+        let nobody = revoke("owner.json", &["--golem", &B256::repeat_byte(9).to_string()])?;
+        ensure!(nobody.code == 1 && nobody.stdout.contains("never registered"), "{nobody:?}");
+        let done = revoke("owner.json", &["--golem", &id])?;
+        ensure!(done.code == 0 && done.json()?["revoked"] == true, "{done:?}");
+        ensure!(allowed("law.json", &fair)?.json()?["code"] == "CAV-REVOKED");
+        ensure!(allowed("other.grant", &fair)?.code == 0, "the other goes on");
         let done = revoke("owner.json", &["--all"])?;
         ensure!(done.code == 0 && done.json()?["generation"] == 1, "{done:?}");
-        ensure!(allowed("law.json", &fair)?.json()?["code"] == "CAV-REVOKED");
+        ensure!(allowed("other.grant", &fair)?.json()?["code"] == "CAV-REVOKED");
         ensure!(revoke("owner.json", &[])?.code == 2, "which one?");
     }
     Ok(())
+}
+
+/// G5: a grant of a vault that is not on the chain yet says what to do, and is revoked once it is.
+#[tokio::test]
+async fn a_grant_of_an_uncreated_vault_says_what_to_do() -> Result<()> {
+    let stage = Stage::open().await?;
+    let key = Key::funded(&stage, 0x21).await?;
+    let vault = hybrid_account(key.address, B256::ZERO, &stage.book().proxy_code);
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 604_800)?;
+    let terms = swap_grant(&stage, SessionKey::born().address(), vault.address, 5, window);
+    let signer = bardo_testkit::fixed_signer(0x21)?;
+    let grant = signer.grant(&stage.domain(), unsigned(vault.address, &terms))?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("grant.json").display().to_string();
+    fs::write(&file, serde_json::to_string(&grant)?)?;
+    let rpc = stage.chain().url().as_str();
+    let revoke =
+        ["delegation", "revoke", "--rpc", rpc, "--context", &file, "--key-file", &key.file];
+
+    let early = bardo(revoke)?;
+    let created = bardo(["vault", "create", "--rpc", rpc, "--key-file", &key.file])?;
+    let done = bardo(revoke)?;
+
+    ensure!(early.code == 1 && early.stdout.contains("bardo vault create"), "{early:?}");
+    ensure!(created.code == 0, "{created:?}");
+    ensure!(done.code == 0, "{done:?}");
+    let disabled = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
+    ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
+    Ok(())
+}
+
+/// The Golem of a charter.
+fn golem_of(agent: &Agent) -> Result<String> {
+    let environment = golem_chain::environment();
+    let golem = agent.grant.caveats.iter().find_map(|caveat| match environment.read(caveat) {
+        Ok(Rule::GolemCharter(charter)) => Some(charter.golem_id.to_string()),
+        _ => None,
+    });
+    golem.context("no charter")
 }
 
 /// G5: two of three keys end a grant, or all charters, by one transaction; one of them cannot.
