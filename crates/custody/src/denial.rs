@@ -48,7 +48,7 @@ pub enum DenialCode {
     /// The Golem is not registered, or dead.
     #[serde(rename = "CAV-NOT-ALIVE")]
     NotAlive,
-    /// The owner revoked the Golem's grants, or all of his, at the registry.
+    /// The owner revoked the Golem's grants, or all of his, at the registry or by his nonce.
     #[serde(rename = "CAV-REVOKED")]
     Revoked,
     /// A newer grant of the same Golem was used already.
@@ -102,6 +102,9 @@ pub enum DenialCode {
     /// Authors of sold knowledge would not get what they are due.
     #[serde(rename = "CAV-ROYALTY")]
     Royalty,
+    /// Whoever redeems did not pay what the grant asks for each use.
+    #[serde(rename = "CAV-PAYMENT")]
+    Payment,
     /// Another stock enforcer said no.
     #[serde(rename = "CAV-OTHER")]
     OtherCaveat,
@@ -137,8 +140,7 @@ pub enum DenialCode {
 pub struct Denial {
     /// Which rule.
     pub code: DenialCode,
-    /// The enforcer that refused, where one did.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The enforcer that refused, where one did. Programs find the key in any case.
     pub enforcer: Option<Address>,
     /// Its name, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -765,6 +765,8 @@ async fn redeem_keeps_to_the_ceiling_and_simulate_to_the_redeemer_it_was_given()
 
     assert_eq!(dear.json()?["code"], "CUS-FEE-CEILING", "{dear:?}");
     assert_eq!(by_stranger.json()?["code"], "DEL-DELEGATE");
+    // No enforcer refused, and that is said.
+    assert_eq!(by_stranger.json()?.get("enforcer"), Some(&Value::Null));
     assert_eq!(by_delegate.code, 0, "{by_delegate:?}");
     Ok(())
 }
