@@ -1,5 +1,6 @@
 mod beside;
 mod rules;
+mod stock;
 
 use alloy::{
     primitives::{Address, Bytes, U256},
@@ -7,10 +8,7 @@ use alloy::{
 };
 use bardo_bindings::framework::DelegationManager::DelegationManagerErrors as ManagerError;
 use golem_custody::{Denial, DenialCode};
-use golem_delegation::{
-    PermissionContext, TermsError, enforcers,
-    terms::{AllowedTargets, LimitedCalls, Redeemer, Timestamp, ValueLte},
-};
+use golem_delegation::{Caveat, PermissionContext, enforcers, terms::LogicalOrWrapper};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Says in plain words why the chain refused, with the bound the owner signed.
@@ -28,12 +26,13 @@ pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
     if let Ok(error) = ManagerError::abi_decode(data) {
         return manager(&error);
     }
-    if let Some(denial) = beside::explain(data, context).or_else(|| rules::explain(data, context)) {
+    let ours = beside::explain(data, context).or_else(|| rules::explain(data, context));
+    if let Some(denial) = ours.or_else(|| stock::explain_error(data, context)) {
         return denial;
     }
     if let Ok(revert) = Revert::abi_decode(data) {
         let reason = printable(&revert.reason);
-        return stock(&reason, context)
+        return stock::explain(&reason, context)
             .unwrap_or_else(|| Denial::new(DenialCode::Reverted, target_words(&reason)));
     }
     Denial::new(
@@ -70,112 +69,35 @@ fn manager(error: &ManagerError) -> Denial {
     Denial::new(code, reason)
 }
 
-/// Whether a link of the chain carries a caveat of `enforcer`. A target can revert with any data
-/// it likes; it must not be able to speak for an enforcer that was not asked.
+/// How deep groups within groups are looked into.
+const MOST_DEEP: usize = 4;
+
+/// Every caveat that a redemption may ask: those of all links, and those of the groups that a
+/// `LogicalOrWrapperEnforcer` among them chooses from and asks itself.
+fn asked(context: &PermissionContext) -> Vec<Caveat> {
+    let mut all: Vec<Caveat> =
+        context.links().iter().flat_map(|link| &link.caveats).cloned().collect();
+    let mut level = 0..all.len();
+    for _ in 0..MOST_DEEP {
+        let wrapped: Vec<Caveat> = all
+            .get(level)
+            .unwrap_or_default()
+            .iter()
+            .filter(|caveat| caveat.enforcer == enforcers::LOGICAL_OR_WRAPPER)
+            .filter_map(|wrapper| LogicalOrWrapper::decode(&wrapper.terms).ok())
+            .flat_map(|LogicalOrWrapper(groups)| groups.into_iter().flatten())
+            .collect();
+        let before = all.len();
+        all.extend(wrapped);
+        level = before..all.len();
+    }
+    all
+}
+
+/// Whether the redemption may have asked `enforcer`. A target can revert with any data it likes; it
+/// must not be able to speak for an enforcer that was not asked.
 fn names(context: &PermissionContext, enforcer: Address) -> bool {
-    context.links().iter().flat_map(|link| &link.caveats).any(|caveat| caveat.enforcer == enforcer)
-}
-
-/// Stock enforcers say `<Name>Enforcer:<reason>`; what they share says `CaveatEnforcer:<reason>`.
-///
-/// Two caveats of one enforcer, on one link or on two, cannot be told apart by its words, so every
-/// bound that may have been the one is shown.
-fn stock(reason: &str, context: &PermissionContext) -> Option<Denial> {
-    let (speaker, detail) = reason.split_once(':')?;
-    if speaker == "CaveatEnforcer" {
-        // The base of every stock enforcer; any caveat may have called it.
-        let any = context.links().iter().any(|link| !link.caveats.is_empty());
-        let words = format!("a limit of the grant does not judge this form of call ({reason})");
-        return any.then(|| Denial::new(DenialCode::Mode, words));
-    }
-    let (name, enforcer) = *enforcers::STOCK.iter().find(|(stock, _)| *stock == speaker)?;
-    let bounds: Vec<&Bytes> = context
-        .links()
-        .iter()
-        .flat_map(|link| &link.caveats)
-        .filter(|caveat| caveat.enforcer == enforcer)
-        .map(|caveat| &caveat.terms)
-        .collect();
-    if bounds.is_empty() {
-        return None;
-    }
-    let (code, sentence) = if detail.starts_with("invalid-terms") {
-        (DenialCode::Terms, "a limit of the grant is malformed, so it refuses for ever".into())
-    } else {
-        words(enforcer, detail, &bounds)
-    };
-    // The contract's own words follow: they tell apart what one sentence of ours covers.
-    Some(Denial::new(code, format!("{sentence} ({reason})")).by(enforcer, name))
-}
-
-/// The rule's code, and its bounds in a sentence.
-fn words(enforcer: Address, detail: &str, bounds: &[&Bytes]) -> (DenialCode, String) {
-    match enforcer {
-        enforcers::ALLOWED_TARGETS => (
-            DenialCode::Target,
-            format!(
-                "only these contracts may be called: {}",
-                each(bounds, |terms| AllowedTargets::decode(terms)
-                    .map(|AllowedTargets(list)| format!("{list:?}")))
-            ),
-        ),
-        enforcers::ALLOWED_METHODS => {
-            (DenialCode::Method, "that function may not be called".into())
-        }
-        enforcers::ALLOWED_CALLDATA => (
-            DenialCode::Calldata,
-            "an argument of the call was fixed by the owner to another value".into(),
-        ),
-        enforcers::VALUE_LTE => (
-            DenialCode::Value,
-            format!(
-                "the call may carry at most {} wei",
-                each(bounds, |terms| ValueLte::decode(terms).map(|ValueLte(wei)| wei.to_string()))
-            ),
-        ),
-        enforcers::LIMITED_CALLS => (
-            DenialCode::Calls,
-            format!(
-                "all {} calls of this grant are used",
-                each(bounds, |terms| LimitedCalls::decode(terms)
-                    .map(|LimitedCalls(calls)| calls.to_string()))
-            ),
-        ),
-        enforcers::REDEEMER => (
-            DenialCode::Redeemer,
-            format!(
-                "only these may redeem: {}",
-                each(bounds, |terms| Redeemer::decode(terms)
-                    .map(|Redeemer(list)| format!("{list:?}")))
-            ),
-        ),
-        enforcers::TIMESTAMP if detail == "early-delegation" => (
-            DenialCode::WindowEarly,
-            format!(
-                "the grant begins after {}",
-                each(bounds, |terms| Timestamp::decode(terms)
-                    .map(|window| window.after.to_string()))
-            ),
-        ),
-        enforcers::TIMESTAMP => (
-            DenialCode::WindowExpired,
-            format!(
-                "the grant ended before {}",
-                each(bounds, |terms| Timestamp::decode(terms)
-                    .map(|window| window.before.to_string()))
-            ),
-        ),
-        _ => (DenialCode::OtherCaveat, "a limit of the grant does not allow it".into()),
-    }
-}
-
-/// The bound, or every one that it may have been.
-fn each(bounds: &[&Bytes], show: impl Fn(&[u8]) -> Result<String, TermsError>) -> String {
-    bounds
-        .iter()
-        .map(|terms| show(terms).unwrap_or_else(|error| error.to_string()))
-        .collect::<Vec<_>>()
-        .join(" or ")
+    asked(context).iter().any(|caveat| caveat.enforcer == enforcer)
 }
 
 /// Longest text of somebody else that is shown.
@@ -185,6 +107,10 @@ const MAX_WORDS: usize = 300;
 /// itself or fill the screen.
 #[must_use]
 pub fn printable(text: &str) -> String {
+    shortened(text, MAX_WORDS)
+}
+
+fn shortened(text: &str, most: usize) -> String {
     let mut shown = String::new();
     let mut length = 0;
     for letter in text.chars() {
@@ -192,7 +118,7 @@ pub fn printable(text: &str) -> String {
             && !matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         // Escaped, a letter is several: what counts is what is shown.
         length += if plain { 1 } else { letter.escape_default().count() };
-        if length > MAX_WORDS {
+        if length > most {
             shown.push('…');
             break;
         }

@@ -17,23 +17,19 @@ const REASON: usize = 500;
 /// rule that the grant does not carry.
 pub(crate) fn revert(bytes: &[u8]) {
     let data = Bytes::copy_from_slice(bytes);
-    let judged = explain_revert(
-        &data,
-        &under(&[
-            golem_charter_enforcer(),
-            mortality_time_window_enforcer(),
-            cadence_enforcer(),
-            threshold_enforcer(),
-            replicant_budget_enforcer(),
-            holdings_enforcer(),
-            emotional_state_enforcer(),
-            knowledge_royalty_enforcer(),
-            enforcers::ALLOWED_TARGETS,
-            enforcers::LIMITED_CALLS,
-            enforcers::TIMESTAMP,
-            enforcers::VALUE_LTE,
-        ]),
-    );
+    let ours = [
+        golem_charter_enforcer(),
+        mortality_time_window_enforcer(),
+        cadence_enforcer(),
+        threshold_enforcer(),
+        replicant_budget_enforcer(),
+        holdings_enforcer(),
+        emotional_state_enforcer(),
+        knowledge_royalty_enforcer(),
+    ];
+    let stock = enforcers::STOCK.iter().map(|(_, enforcer)| *enforcer);
+    let all: Vec<Address> = ours.into_iter().chain(stock).collect();
+    let judged = explain_revert(&data, &under(&all));
     let bare = explain_revert(&data, &under(&[]));
 
     for denial in [&judged, &bare] {
