@@ -72,32 +72,33 @@ fn manager(error: &ManagerError) -> Denial {
 /// How deep groups within groups are looked into.
 const MOST_DEEP: usize = 4;
 
-/// Every caveat that a redemption may ask: those of all links, and those of the groups that a
-/// `LogicalOrWrapperEnforcer` among them chooses from and asks itself.
-fn asked(context: &PermissionContext) -> Vec<Caveat> {
-    let mut all: Vec<Caveat> =
-        context.links().iter().flat_map(|link| &link.caveats).cloned().collect();
-    let mut level = 0..all.len();
-    for _ in 0..MOST_DEEP {
-        let wrapped: Vec<Caveat> = all
-            .get(level)
-            .unwrap_or_default()
-            .iter()
-            .filter(|caveat| caveat.enforcer == enforcers::LOGICAL_OR_WRAPPER)
-            .filter_map(|wrapper| LogicalOrWrapper::decode(&wrapper.terms).ok())
-            .flat_map(|LogicalOrWrapper(groups)| groups.into_iter().flatten())
-            .collect();
-        let before = all.len();
-        all.extend(wrapped);
-        level = before..all.len();
+fn caveats(context: &PermissionContext) -> impl Iterator<Item = &Caveat> {
+    context.links().iter().flat_map(|link| &link.caveats)
+}
+
+/// Caveats of the groups that a `LogicalOrWrapperEnforcer` chooses from and asks itself.
+fn grouped<'a>(caveats: impl Iterator<Item = &'a Caveat>, deep: usize) -> Vec<Caveat> {
+    let mut found: Vec<Caveat> = caveats
+        .filter(|caveat| caveat.enforcer == enforcers::LOGICAL_OR_WRAPPER)
+        .filter_map(|wrapper| LogicalOrWrapper::decode(&wrapper.terms).ok())
+        .flat_map(|LogicalOrWrapper(groups)| groups.into_iter().flatten())
+        .collect();
+    if let Some(deep) = deep.checked_sub(1) {
+        found.extend(grouped(found.iter(), deep));
     }
-    all
+    found
+}
+
+/// Every caveat that a redemption may ask.
+fn asked(context: &PermissionContext) -> Vec<Caveat> {
+    caveats(context).cloned().chain(grouped(caveats(context), MOST_DEEP)).collect()
 }
 
 /// Whether the redemption may have asked `enforcer`. A target can revert with any data it likes; it
 /// must not be able to speak for an enforcer that was not asked.
 fn names(context: &PermissionContext, enforcer: Address) -> bool {
-    asked(context).iter().any(|caveat| caveat.enforcer == enforcer)
+    caveats(context).any(|caveat| caveat.enforcer == enforcer)
+        || grouped(caveats(context), MOST_DEEP).iter().any(|caveat| caveat.enforcer == enforcer)
 }
 
 /// Longest text of somebody else that is shown.
