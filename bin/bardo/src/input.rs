@@ -274,23 +274,34 @@ pub(crate) fn now() -> Result<u64, Failure> {
 
 /// How old what a node says is.
 pub(crate) struct Age {
-    /// By this machine's clock; none of a chain on this machine, which has a clock of its own.
-    pub(crate) seconds: Option<u64>,
+    /// By this machine's clock; less than nothing where the node is ahead; none of a chain on this machine, which has a
+    /// clock of its own.
+    pub(crate) seconds: Option<i64>,
 }
 
 impl Age {
     /// Of a block's second.
     pub(crate) fn of(node: &Node, timestamp: u64) -> Result<Self, Failure> {
-        let seconds = now()?.saturating_sub(timestamp);
+        let seconds = i64::try_from(now()?)?.saturating_sub_unsigned(timestamp);
         Ok(Self { seconds: (!node.is_near()).then_some(seconds) })
     }
 
-    /// What to say of a head that is older than anything would be signed on.
+    /// What to say of a head that nothing would be signed on.
     pub(crate) fn warning(&self) -> Option<String> {
-        let seconds = self.seconds.filter(|age| *age > ClearingPolicy::default().lifetime)?;
-        Some(format!(
-            "The node's newest block is {seconds} seconds old: it may be behind, and what it says be over."
-        ))
+        let off = self.seconds?;
+        if off.unsigned_abs() <= ClearingPolicy::default().lifetime {
+            return None;
+        }
+        let seconds = off.unsigned_abs();
+        Some(if off > 0 {
+            format!(
+                "The node's newest block is {seconds} seconds old: it may be behind, and what it says be over."
+            )
+        } else {
+            format!(
+                "The node's newest block is {seconds} seconds ahead of this machine's clock: one of them is wrong."
+            )
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 pub struct ClearingPolicy {
     /// Most that one transaction may cost, in wei (SPEC D20, ATK-22).
     pub fee_ceiling: U256,
-    /// Seconds a clearance stays good after the block it was made on.
+    /// Seconds by which clocks may differ from the block that a clearance was made on, either way.
     pub lifetime: u64,
 }
 
@@ -53,7 +53,38 @@ pub struct Cleared {
     plan: TransactionPlan,
     gas_limit: u64,
     block: BlockRef,
+    within: Within,
+}
+
+/// The seconds in which a clearance may be signed: a head from long ago or from far ahead is none to judge by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Within {
+    begins_at: u64,
     expires_at: u64,
+}
+
+impl Within {
+    pub(crate) const fn around(block: BlockRef, policy: &ClearingPolicy) -> Self {
+        Self {
+            begins_at: block.timestamp.saturating_sub(policy.lifetime),
+            expires_at: block.timestamp.saturating_add(policy.lifetime),
+        }
+    }
+
+    pub(crate) const fn expires_at(self) -> u64 {
+        self.expires_at
+    }
+
+    pub(crate) const fn holds(self, now: u64) -> Result<(), CustodyError> {
+        let Self { begins_at, expires_at } = self;
+        if now < begins_at {
+            return Err(CustodyError::Ahead { begins_at, now });
+        }
+        if now > expires_at {
+            return Err(CustodyError::Stale { expires_at, now });
+        }
+        Ok(())
+    }
 }
 
 impl Cleared {
@@ -66,7 +97,11 @@ impl Cleared {
     /// Last second in which it may be signed.
     #[must_use]
     pub const fn expires_at(&self) -> u64 {
-        self.expires_at
+        self.within.expires_at()
+    }
+
+    pub(crate) const fn within(&self) -> Within {
+        self.within
     }
 
     /// Who was judged: only his key may sign.
@@ -129,6 +164,17 @@ pub enum CustodyError {
     Stale {
         /// Its last second.
         expires_at: u64,
+        /// The time given.
+        now: u64,
+    },
+    /// The clearance was made on a block whose time has not come.
+    #[error(
+        "the block that was judged on is not before {begins_at}, it is {now}: the node's clock or this one is wrong; \
+         nothing was signed"
+    )]
+    Ahead {
+        /// Its first second.
+        begins_at: u64,
         /// The time given.
         now: u64,
     },
@@ -222,6 +268,6 @@ pub async fn clear<C: DryRun + Submit + ?Sized>(
         plan,
         gas_limit,
         block: preview.block,
-        expires_at: preview.block.timestamp.saturating_add(policy.lifetime),
+        within: Within::around(preview.block, policy),
     }))
 }

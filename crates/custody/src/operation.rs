@@ -1,6 +1,7 @@
 use crate::{
     BlockRef, BoxError, ClearingPolicy, CustodyError, Denial, DryRun, Offer, Outcome, Redemption,
-    clearance::apart, transaction::sign_digest,
+    clearance::{Within, apart},
+    transaction::sign_digest,
 };
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, Signature, U256, keccak256};
@@ -110,7 +111,7 @@ pub struct ClearedOperation {
     draft: OperationDraft,
     plan: OperationPlan,
     block: BlockRef,
-    expires_at: u64,
+    within: Within,
 }
 
 impl ClearedOperation {
@@ -123,7 +124,11 @@ impl ClearedOperation {
     /// Last second in which it may be signed.
     #[must_use]
     pub const fn expires_at(&self) -> u64 {
-        self.expires_at
+        self.within.expires_at()
+    }
+
+    pub(crate) const fn within(&self) -> Within {
+        self.within
     }
 }
 
@@ -190,13 +195,8 @@ pub async fn clear_operation<C: DryRun + Operate + ?Sized>(
     if let Some(denial) = policy.against(plan.worst(), plan.balance, sender) {
         return Ok(OperationClearance::Refused(denial));
     }
-    let expires_at = preview.block.timestamp.saturating_add(policy.lifetime);
-    Ok(OperationClearance::Granted(ClearedOperation {
-        draft,
-        plan,
-        block: preview.block,
-        expires_at,
-    }))
+    let within = Within::around(preview.block, policy);
+    Ok(OperationClearance::Granted(ClearedOperation { draft, plan, block: preview.block, within }))
 }
 
 impl SignedOperation {

@@ -38,9 +38,7 @@ impl SessionSigner for SessionKey {
     }
 
     async fn sign(&self, cleared: Cleared, now: u64) -> Result<SignedTransaction, CustodyError> {
-        if now > cleared.expires_at() {
-            return Err(CustodyError::Stale { expires_at: cleared.expires_at(), now });
-        }
+        cleared.within().holds(now)?;
         let signer = self.0.address();
         if cleared.redeemer() != signer {
             return Err(CustodyError::WrongKey { redeemer: cleared.redeemer(), signer });
@@ -55,9 +53,7 @@ impl SessionSigner for SessionKey {
         cleared: ClearedOperation,
         now: u64,
     ) -> Result<SignedOperation, CustodyError> {
-        if now > cleared.expires_at() {
-            return Err(CustodyError::Stale { expires_at: cleared.expires_at(), now });
-        }
+        cleared.within().holds(now)?;
         operation::sign(&self.0, cleared)
     }
 

@@ -168,6 +168,19 @@ async fn a_clearance_dies_one_second_after_its_lifetime() {
     assert!(matches!(late, Err(CustodyError::Stale { expires_at: 1_060, now: 1_061 })));
 }
 
+/// A head from the future: the node lies, or this machine's clock is wrong.
+#[tokio::test]
+async fn a_clearance_is_not_signed_a_lifetime_before_its_block() {
+    let key = SessionKey::born();
+    let early = BLOCK.timestamp - 60;
+
+    let right = key.sign(cleared_for(key.address()).await, early).await;
+    let wrong = key.sign(cleared_for(key.address()).await, early - 1).await;
+
+    assert!(right.is_ok(), "{right:?}");
+    assert!(matches!(wrong, Err(CustodyError::Ahead { .. })), "{wrong:?}");
+}
+
 /// The figures a person relies on who sets none.
 #[test]
 fn by_default_a_transaction_costs_at_most_five_thousandths_of_an_ether_and_waits_two_minutes() {
