@@ -11,9 +11,14 @@ use golem_custody::{
     BoxError, Clearance, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun, Offer, Outcome,
     Receipt, Redemption, SessionSigner, SignedTransaction, Submit, TransactionPlan, clear,
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    mem,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 use tokio::{
-    sync::Mutex,
+    sync::{Mutex, OwnedMutexGuard},
     time::{Instant, sleep},
 };
 
@@ -146,7 +151,9 @@ pub struct Lane<K> {
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
     tell: Box<dyn Fn(B256) + Send + Sync>,
     next: Mutex<u64>,
-    left: Mutex<Vec<Sent>>,
+    /// All that was signed and is not known to be settled, by its place. Whoever waits for one holds it; what nobody holds
+    /// was given up on.
+    afloat: std::sync::Mutex<BTreeMap<u64, Arc<Mutex<Sent>>>>,
 }
 
 impl<K> std::fmt::Debug for Lane<K> {
@@ -196,8 +203,8 @@ impl<K: SessionSigner> Lane<K> {
     ) -> Self {
         let submission = foresight.node().clone();
         let (clock, tell) = (Box::new(clock), Box::new(|_: B256| ()));
-        let (next, left) = (Mutex::new(0), Mutex::new(Vec::new()));
-        Self { foresight, submission, key, policy, clock, tell, next, left }
+        let (next, afloat) = (Mutex::new(0), Default::default());
+        Self { foresight, submission, key, policy, clock, tell, next, afloat }
     }
 
     /// The same, handing what is signed to another node: one that does not show it to everybody.
@@ -228,7 +235,12 @@ impl<K: SessionSigner> Lane<K> {
                 Ok(sent) => sent,
                 Err(denial) => return Ok(Landing::Refused(denial)),
             };
-            match self.settle(&mut sent).await {
+            let settled = self.settle(&mut sent).await;
+            // What may still take effect stays: what is sent next stands behind it.
+            if !matches!(settled, Err(LaneFault::Unsettled { .. })) {
+                self.afloat().remove(&sent.nonce);
+            }
+            match settled {
                 Ok(mined) => break mined,
                 // Its place was taken before it was handed in: another one is looked for.
                 Err(LaneFault::Displaced { .. }) if sent.doubted => {
@@ -237,13 +249,7 @@ impl<K: SessionSigner> Lane<K> {
                         return Err(LaneFault::KeyInUse { sender: self.sender() });
                     }
                 }
-                Err(fault) => {
-                    // It may still take effect, and what is sent next stands behind it.
-                    if matches!(fault, LaneFault::Unsettled { .. }) {
-                        self.left.lock().await.push(sent);
-                    }
-                    return Err(fault);
-                }
+                Err(fault) => return Err(fault),
             }
         };
         let receipt = mined.summary();
@@ -263,27 +269,32 @@ impl<K: SessionSigner> Lane<K> {
         Ok(Landing::Done(receipt))
     }
 
-    /// Hands in again what somebody gave up waiting for: what is sent next would wait behind it for ever.
+    fn afloat(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Mutex<Sent>>>> {
+        self.afloat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands in again what somebody gave up waiting for, at a better price where the node had it all the time: what is sent
+    /// next would wait behind it for ever.
     async fn hand_in_what_is_left(&self) {
-        let mut left = self.left.lock().await;
-        let mut still = Vec::new();
-        for sent in left.drain(..) {
+        let all: Vec<_> = self.afloat().values().cloned().collect();
+        for one in all {
+            let Ok(mut sent) = one.try_lock() else { continue };
             match self.look(&sent).await {
-                Ok(Sight::Deep(_) | Sight::Displaced) => continue,
-                Ok(Sight::Nothing) => {
-                    if let Some(last) = sent.bids.last() {
-                        let _ = self.submission.broadcast(last).await;
-                    }
+                Ok(Sight::Deep(_) | Sight::Displaced) => {
+                    self.afloat().remove(&sent.nonce);
                 }
+                // What comes of it is seen when it is looked for next.
+                Ok(Sight::Nothing) => drop(self.again(&mut sent).await),
                 Ok(Sight::Shallow) | Err(_) => {}
             }
-            still.push(sent);
         }
-        *left = still;
     }
 
     /// From judgement to the node's queue, one redemption at a time.
-    async fn send(&self, redemption: &Redemption) -> Result<Result<Sent, Denial>, LaneFault> {
+    async fn send(
+        &self,
+        redemption: &Redemption,
+    ) -> Result<Result<OwnedMutexGuard<Sent>, Denial>, LaneFault> {
         let mut next = self.next.lock().await;
         self.hand_in_what_is_left().await;
         let road = Road { foresight: &self.foresight, next: *next };
@@ -296,26 +307,32 @@ impl<K: SessionSigner> Lane<K> {
         let nonce = cleared.nonce();
         let signed = self.key.sign(cleared, (self.clock)()).await?;
         (self.tell)(signed.hash);
-        let mut doubted = false;
+        // From here on it may be out, whatever becomes of whoever asked for it.
+        let sent = Sent { nonce, bids: vec![signed.clone()], doubted: false };
+        let sent = Arc::new(Mutex::new(sent));
+        let mut held = Arc::clone(&sent).lock_owned().await;
+        self.afloat().insert(nonce, sent);
+        let before = mem::replace(&mut *next, nonce.saturating_add(1));
         match self.submission.broadcast(&signed).await {
             Ok(Taken::New | Taken::Known) => {}
             // Not answered is not refused: it has its place until the chain says otherwise.
             Err(ChainFault::Unanswered { .. }) => {}
             // Somebody has the place, and that may be this very transaction, handed over twice by somebody between here and
             // the node. Only the chain can tell.
-            Ok(Taken::NonceUsed) => doubted = true,
+            Ok(Taken::NonceUsed) => held.doubted = true,
             // A no is believed only of a node that does not have it all the same: what is taken for unsent would be
             // sent once more by whoever asked for it.
             Err(source) => {
                 let known = self.submission.knows(signed.hash).await
                     || self.foresight.node().knows(signed.hash).await;
                 if !known {
+                    *next = before;
+                    self.afloat().remove(&nonce);
                     return Err(LaneFault::NotTaken { source });
                 }
             }
         }
-        *next = nonce.saturating_add(1);
-        Ok(Ok(Sent { nonce, bids: vec![signed], doubted }))
+        Ok(Ok(held))
     }
 
     /// Waits until one of the bids is deep enough in the chain.

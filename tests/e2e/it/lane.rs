@@ -636,6 +636,29 @@ async fn what_was_given_up_on_is_handed_in_before_the_next() -> Result<()> {
     Ok(())
 }
 
+/// Whoever asked may be gone while it is waited for: what he left behind is raised in its place, or nothing behind it would move.
+#[tokio::test]
+async fn what_its_caller_dropped_is_raised_before_the_next() -> Result<()> {
+    let stage = Stage::open().await?;
+    let line = Line::new(&stage, 3, policy()).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let dropped = line.go(line.sale(&stage, 10));
+    let (first, _) = until(&stage, line.key, |all| all.first().copied()).await?;
+    dropped.abort();
+    ensure!(dropped.await.is_err_and(|end| end.is_cancelled()));
+
+    let sale = line.go(line.sale(&stage, 20));
+    let both = until(&stage, line.key, |all| (all.len() == 2).then(|| all.to_vec())).await?;
+    ensure!(both.iter().all(|(hash, _)| *hash != first), "the first was replaced: {both:?}");
+    provider.anvil_mine(Some(1), None).await?;
+
+    done(&sale.await??)?;
+    assert_eq!(provider.get_transaction_count(line.key).await?, 2);
+    assert_eq!(line.sold(&stage).await?, dollars(30), "each once");
+    Ok(())
+}
+
 /// Some nodes answer what they know with its hash. And where the market asks for more than the ceiling, the bid is raised as far
 /// as it goes.
 #[tokio::test]
