@@ -33,9 +33,7 @@ use std::num::NonZeroU32;
 
 pub(super) const DOLLAR: u64 = 1_000_000;
 /// Attempts that each rule must refuse.
-const EACH: u64 = 52;
-/// Attempts that are fine, of each shape.
-const FINE: u64 = 140;
+const EACH: u64 = 50;
 
 /// The same numbers in every run.
 pub(super) struct Dice(pub(super) u64);
@@ -101,7 +99,7 @@ impl Scene {
         by: Address,
         make: impl Fn(&Stage, &mut Dice) -> Result<Redemption> + 'static,
     ) -> Self {
-        let times = if let Wanted::Allowed(_) = wanted { FINE } else { EACH };
+        let times = if let Wanted::Allowed(shape) = wanted { shape.times() } else { EACH };
         Self { wanted, times, by, make: Box::new(make) }
     }
 
@@ -455,7 +453,10 @@ pub(super) async fn of_stock(stage: &Stage) -> Result<Vec<Scene>> {
             }),
         };
         let (links, by) = (vec![agent.grant], agent.key.address());
-        scenes.push(Scene::refused(rule, links, by, foul)?);
+        let scene = Scene::refused(rule, links, by, foul)?;
+        // The charter has these rules too, with a scene for each.
+        let twice = matches!(rule, DenialCode::Target | DenialCode::Method | DenialCode::Value);
+        scenes.push(scene.one_in(if twice { 4 } else { 1 }));
     }
     scenes.push(handed_on(stage, &owner).await?);
     Ok(scenes)

@@ -2,7 +2,7 @@
 
 use super::{
     scenes::{Calls, DOLLAR, Dice, Scene, Wanted, call, fair, golem},
-    stock::{Allowance, OVER_AMOUNT, allowances},
+    stock::{Allowance, OVER_AMOUNT, allowances, payee},
 };
 use crate::{
     field::Field,
@@ -59,20 +59,25 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    pub(super) const ALL: [Self; 12] = [
-        Self::Swap,
-        Self::Batch,
-        Self::ApproveAndSwap,
-        Self::Deposit,
-        Self::Withdraw,
-        Self::Mint,
-        Self::Increase,
-        Self::Decrease,
-        Self::Stipend,
-        Self::SecondLink,
-        Self::Stock,
-        Self::Tuples,
+    /// All of them, and how often each is tried: those that take the machine longest not as often.
+    pub(super) const ALL: [(Self, u64); 12] = [
+        (Self::Swap, 320),
+        (Self::Batch, 80),
+        (Self::ApproveAndSwap, 240),
+        (Self::Deposit, 100),
+        (Self::Withdraw, 120),
+        (Self::Mint, 70),
+        (Self::Increase, 70),
+        (Self::Decrease, 70),
+        (Self::Stipend, 240),
+        (Self::SecondLink, 60),
+        (Self::Stock, 110),
+        (Self::Tuples, 40),
     ];
+
+    pub(super) fn times(self) -> u64 {
+        Self::ALL.iter().filter(|(shape, _)| *shape == self).map(|(_, times)| times).sum()
+    }
 }
 
 /// A shape with one thing wrong is tried less often: each rule has a scene of its own.
@@ -302,7 +307,7 @@ async fn of_tuples(
         let (swaps, pays) = (swaps.clone(), pays.clone());
         move |stage: &Stage, dice: &mut Dice| {
             let swap = fair_swap(stage, account, dollars(1 + dice.below(20)));
-            let to = dice.address();
+            let to = payee(dice);
             let paid = pay(stage, to, dollars(least + dice.below(most - least + 1)));
             let (swaps, pays) = (swaps.clone(), pays.clone());
             Ok(if dice.below(2) == 0 {

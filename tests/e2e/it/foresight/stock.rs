@@ -56,6 +56,11 @@ fn pay_ether(_: &Stage, to: Address, amount: U256) -> Execution {
     Execution { target: to, value: amount * PART, data: Bytes::new() }
 }
 
+/// One of a few: whoever was never heard of takes a round trip to read.
+pub(super) fn payee(dice: &mut Dice) -> Address {
+    Address::from_word(U256::from(0x4000 + dice.below(8)).into())
+}
+
 /// One for each of the enforcers that let an amount come back or grow.
 pub(super) async fn allowances(stage: &Stage) -> Result<[Allowance; 4]> {
     let token_address = stage.book().usdc;
@@ -106,7 +111,7 @@ pub(super) async fn of_amounts(stage: &Stage) -> Result<Vec<Scene>> {
         let links = granted(stage, &owner, by, vec![caveat])?;
         let paid = move |least: u64, most: u64| {
             move |stage: &Stage, dice: &mut Dice| {
-                let to = dice.address();
+                let to = payee(dice);
                 vec![pay(stage, to, U256::from(least + dice.below(most - least + 1)))]
             }
         };
@@ -114,7 +119,7 @@ pub(super) async fn of_amounts(stage: &Stage) -> Result<Vec<Scene>> {
         scenes
             .push(Scene::new(Wanted::Allowed(Shape::Stock), links.clone(), by, within)?.one_in(5));
         let beyond = paid(51 * DOLLAR, 400 * DOLLAR);
-        scenes.push(Scene::refused(OVER_AMOUNT, links, by, beyond)?.one_in(2));
+        scenes.push(Scene::refused(OVER_AMOUNT, links, by, beyond)?.one_in(4));
     }
     Ok(scenes)
 }
@@ -154,7 +159,9 @@ pub(super) async fn of_swaps(stage: &Stage) -> Result<Vec<Scene>> {
         let swaps = move |stage: &Stage, dice: &mut Dice| {
             vec![swap(stage, account, dollars(1 + dice.below(400)))]
         };
-        scenes.push(Scene::new(wanted, links, by, swaps)?);
+        let scene = Scene::new(wanted, links, by, swaps)?;
+        // Amounts that are paid are of this shape too.
+        scenes.push(if wanted == Wanted::Allowed(Shape::Stock) { scene.one_in(5) } else { scene });
     }
     Ok(scenes)
 }
