@@ -28,12 +28,12 @@ use golem_delegation::{
 };
 
 /// More than a period or a stream allows.
-pub(super) const OVER_AMOUNT: DenialCode = DenialCode::OtherCaveat;
+pub(super) const OVER_AMOUNT: DenialCode = DenialCode::Spend;
 /// The owner raised his nonce.
-const NONCE_RAISED: DenialCode = DenialCode::OtherCaveat;
+const NONCE_RAISED: DenialCode = DenialCode::Revoked;
 /// Not yet that block, and no longer.
-const BLOCK_EARLY: DenialCode = DenialCode::OtherCaveat;
-const BLOCK_LATE: DenialCode = DenialCode::OtherCaveat;
+const BLOCK_EARLY: DenialCode = DenialCode::WindowEarly;
+const BLOCK_LATE: DenialCode = DenialCode::WindowExpired;
 
 sol! {
     function incrementNonce(address delegationManager) external;
