@@ -298,7 +298,7 @@ block, with the cause; 3 where that is not known, with the hash to look for.")]
 Everything is read on one block. Exit status 1 where the grant is dead.")]
     Status(GrantStatusArgs),
 
-    /// End a grant, a Golem's charters, or all charters, by one transaction of the owner's key
+    /// End a grant, a Golem's charters, or all, by one transaction of the owner
     #[command(after_help = "Examples:
   bardo delegation revoke --rpc URL --context signed.json --key-file owner.key
   bardo delegation revoke --rpc URL --golem GOLEM_ID --key-file owner.key
@@ -373,6 +373,12 @@ pub(crate) enum SessionCommand {
         after_help = "Example:\n  bardo session new --keystore session.json --password-file pw"
     )]
     New(KeystoreArgs),
+
+    /// Print the address of a key in a keystore
+    #[command(
+        after_help = "Example:\n  bardo session show --keystore session.json --password-file pw"
+    )]
+    Show(KeystoreArgs),
 }
 
 #[derive(Debug, Args)]
@@ -654,11 +660,12 @@ pub(crate) struct DeployArgs {
 
 /// An endpoint that JSON-RPC over HTTP can be spoken to.
 fn endpoint(text: &str) -> Result<Url, String> {
-    let url: Url = text.parse().map_err(|error: url::ParseError| error.to_string())?;
+    let url: Url =
+        text.parse().map_err(|error| format!("{error}; a URL such as http://127.0.0.1:8545"))?;
     if matches!(url.scheme(), "http" | "https") {
         Ok(url)
     } else {
-        Err(format!("{} is not http or https", url.scheme()))
+        Err(format!("{} is not http or https: a URL such as http://127.0.0.1:8545", url.scheme()))
     }
 }
 

@@ -68,6 +68,15 @@ pub(crate) fn session_new(secret: &KeystoreArgs) -> Result<Answer, Failure> {
     let password = Password::from_file(&secret.password_file).or_use()?;
     let key = SessionKey::born();
     key.save(&secret.keystore, &password).or_use()?;
+    Ok(shown(&key, secret))
+}
+
+/// `bardo session show`
+pub(crate) fn session_show(secret: &KeystoreArgs) -> Result<Answer, Failure> {
+    Ok(shown(&input::session(secret)?, secret))
+}
+
+fn shown(key: &SessionKey, secret: &KeystoreArgs) -> Answer {
     let address = key.address();
-    Ok(Answer::yes(json!({ "address": address, "keystore": secret.keystore }), address.to_string()))
+    Answer::yes(json!({ "address": address, "keystore": secret.keystore }), address.to_string())
 }

@@ -60,6 +60,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Permission(PermissionCommand::Health(args)) => commands::permission::health(&args),
         Command::Registry(command) => commands::registry(&command).await,
         Command::Session(SessionCommand::New(secret)) => commands::session_new(&secret),
+        Command::Session(SessionCommand::Show(secret)) => commands::session_show(&secret),
         Command::Up => commands::up(json).await,
         Command::Vault(command) => commands::vault(&command).await,
     }

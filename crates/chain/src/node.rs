@@ -71,6 +71,14 @@ pub enum ChainFault {
         /// Why.
         source: Box<RpcError<TransportErrorKind>>,
     },
+    /// The bundler did not answer.
+    #[error("the bundler at {url} does not answer as one; check the URL and that it runs")]
+    NoBundler {
+        /// Where, without credentials.
+        url: String,
+        /// Why.
+        source: Box<RpcError<TransportErrorKind>>,
+    },
     /// The HTTP client could not be made.
     #[error("no HTTP client could be made")]
     Client {
@@ -536,6 +544,6 @@ pub(crate) fn without_url(error: RpcError<TransportErrorKind>) -> RpcError<Trans
 }
 
 /// A URL without user, password, path and query: providers put keys there.
-fn redacted(url: &Url) -> String {
+pub(crate) fn redacted(url: &Url) -> String {
     format!("{}://{}", url.scheme(), url.authority().rsplit('@').next().unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
     foresight::redeemed,
     lane::Surely,
-    node::{once, rpc, without_url},
+    node::{once, redacted, rpc, without_url},
     snapshot::Snapshot,
 };
 use alloy::{
@@ -90,11 +90,13 @@ impl<K: SessionSigner> Operations<K> {
     ) -> Result<Self, ChainFault> {
         // An operation is handed over once, and looked up: whoever asks again by himself is told that its place is taken.
         let bundler = once(url)?;
+        let away = |source| ChainFault::NoBundler {
+            url: redacted(url),
+            source: without_url(source).into(),
+        };
         let node = foresight.node();
-        let chain_id: U256 = bundler
-            .raw_request("eth_chainId".into(), NO_PARAMS)
-            .await
-            .map_err(rpc("the bundler's chain id"))?;
+        let chain_id: U256 =
+            bundler.raw_request("eth_chainId".into(), NO_PARAMS).await.map_err(away)?;
         if chain_id != U256::from(node.chain_id()) {
             return Err(ChainFault::OtherChain {
                 wanted: node.chain_id(),
@@ -104,7 +106,7 @@ impl<K: SessionSigner> Operations<K> {
         let served: Vec<Address> = bundler
             .raw_request("eth_supportedEntryPoints".into(), NO_PARAMS)
             .await
-            .map_err(rpc("the bundler's entry points"))?;
+            .map_err(away)?;
         if !served.contains(&ENTRY_POINT) {
             return Err(ChainFault::EntryPoint { wanted: ENTRY_POINT });
         }

@@ -93,6 +93,18 @@ pub enum OwnerError {
         /// What it may.
         ceiling: U256,
     },
+    /// The key cannot pay for the transaction.
+    #[error(
+        "the transaction could cost {worst} wei, and {payer} holds {balance}: fund it; nothing was sent"
+    )]
+    NoGas {
+        /// Who pays.
+        payer: Address,
+        /// What it could cost.
+        worst: U256,
+        /// What there is.
+        balance: U256,
+    },
     /// The transaction would fail, so it was not sent.
     #[error("the transaction to {to} would fail; nothing was sent")]
     WouldFail {
@@ -142,6 +154,9 @@ pub(crate) async fn send(
     let worst = U256::from(limit).saturating_mul(U256::from(plan.max_fee_per_gas));
     if worst > ceiling {
         return Err(OwnerError::FeeCeiling { to, worst, ceiling });
+    }
+    if worst > plan.balance {
+        return Err(OwnerError::NoGas { payer: owner.address(), worst, balance: plan.balance });
     }
     let signed = owner.transaction(&plan, to, U256::ZERO, data, limit, upgrade)?;
     let receipt = node.send(&signed).await?;

@@ -554,9 +554,15 @@ async fn a_grant_is_redeemed_through_a_bundler() -> Result<()> {
     words.extend(["--bundler".to_owned(), bundler.url().to_string()]);
     words.extend(agent.secret());
     let done = bardo(&words)?;
+    let nobody =
+        bardo(words.iter().map(|word| {
+            if word == bundler.url().as_str() { "http://127.0.0.1:1/" } else { word }
+        }))?;
 
     assert_eq!(done.code, 0, "{done:?}");
     assert_eq!(before - stage.balance_of(usdc, owner.account.address).await?, dollars(7));
+    assert_eq!(nobody.code, 3, "{nobody:?}");
+    assert!(nobody.stderr.contains("the bundler at http://127.0.0.1:1 does not"), "{nobody:?}");
     Ok(())
 }
 
@@ -582,6 +588,27 @@ async fn a_private_endpoint_gets_what_is_signed_or_nobody_does() -> Result<()> {
     assert_eq!((nowhere.code, sent), (3, 0), "{nowhere:?}");
     assert!(!nowhere.stderr.contains("sending 0x"), "{nowhere:?}");
     assert_eq!(done.code, 0, "{done:?}");
+    Ok(())
+}
+
+/// What a person mistypes is told so that he can mend it.
+#[test]
+fn an_endpoint_that_is_none_and_a_keystore_are_told() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    private(&folder.path().join("pw"), "pw")?;
+    let (keystore, pw) = (text(&folder.path().join("key.json")), text(&folder.path().join("pw")));
+    let secret = ["--keystore", &keystore, "--password-file", &pw];
+    let born = bardo([&["session", "new"], &secret[..]].concat())?;
+
+    let shown = bardo([&["session", "show"], &secret[..]].concat())?;
+    let off = bardo(["chains", "check", "--rpc", "127.0.0.1:8545"])?;
+    let odd = bardo(["chains", "check", "--rpc", "localhost:8545"])?;
+
+    assert_eq!((shown.code, &shown.stdout), (0, &born.stdout), "{shown:?}");
+    for off in [off, odd] {
+        assert_eq!(off.code, 2, "{off:?}");
+        assert!(off.stderr.contains("http://127.0.0.1:8545"), "{off:?}");
+    }
     Ok(())
 }
 

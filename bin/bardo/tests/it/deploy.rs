@@ -152,6 +152,8 @@ async fn a_deployer_without_money_is_a_fault_and_nothing_is_there() -> Result<()
     let fault = deploy(&stage, &deployer)?;
 
     assert_eq!(fault.code, 3, "{fault:?}");
+    assert!(fault.stderr.contains("fund it; nothing was sent"), "{fault:?}");
+    assert!(!fault.stderr.contains("sending 0x"), "{fault:?}");
     assert!(stage.node().code(deployables()[0].address).await?.is_empty());
     Ok(())
 }

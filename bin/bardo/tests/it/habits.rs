@@ -37,6 +37,7 @@ const COMMANDS: &[&[&str]] = &[
     &["registry", "status"],
     &["registry", "vitality"],
     &["session", "new"],
+    &["session", "show"],
     &["up"],
     &["vault", "create"],
     &["vault", "status"],
