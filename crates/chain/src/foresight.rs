@@ -1,6 +1,7 @@
 //! Dry runs in this process, on the chain's own state.
 
 mod changes;
+mod machine;
 mod state;
 
 use crate::{ChainFault, Node, explain_revert};
@@ -18,13 +19,12 @@ use golem_custody::{
     BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
     Submit, TransactionPlan,
 };
+use machine::{Machine, Signers};
 use revm::{
-    Context, ExecuteEvm as _, MainBuilder as _, MainContext as _, MainnetEvm, SystemCallEvm as _,
+    ExecuteEvm as _, SystemCallEvm as _,
     context::{ContextTr as _, JournalTr as _, TxEnv},
     context_interface::result::{EVMError, ExecutionResult},
-    database::WrapDatabaseRef,
     database_interface::DatabaseRef as _,
-    handler::MainnetContext,
 };
 use state::{State, Unread};
 use std::{collections::BTreeSet, sync::Arc};
@@ -44,6 +44,7 @@ const MOST_STOPS: usize = 256;
 pub struct Foresight {
     node: Node,
     state: Mutex<Option<Arc<State>>>,
+    signers: Signers,
 }
 
 /// What a call did to a state, as far as it may be known to others.
@@ -56,7 +57,7 @@ impl Foresight {
     /// Judges by the state of `node`.
     #[must_use]
     pub fn new(node: Node) -> Self {
-        Self { node, state: Mutex::new(None) }
+        Self { node, state: Mutex::new(None), signers: Signers::default() }
     }
 
     /// The node whose state it is.
@@ -126,7 +127,7 @@ impl Foresight {
         call: &Call,
     ) -> Result<(Arc<State>, Result<Outcome, ChainFault>), ChainFault> {
         for _ in 0..MOST_STOPS {
-            match verdict(&state, redemption, call, self.node.chain_id()) {
+            match verdict(&state, redemption, call, self.node.chain_id(), &self.signers) {
                 Ok(outcome) => return Ok((state, outcome)),
                 Err(unread) => {
                     let mut wanted = BTreeSet::from([unread]);
@@ -272,6 +273,7 @@ fn verdict(
     redemption: &Redemption,
     call: &Call,
     chain_id: u64,
+    signers: &Signers,
 ) -> Result<Result<Outcome, ChainFault>, Unread> {
     // A call to nothing succeeds in doing nothing: that must not look like a yes.
     let has_code = |address: Address| {
@@ -307,7 +309,7 @@ fn verdict(
             return Ok(Ok(Outcome::Refused(denial)));
         }
     }
-    let ran = match run(state, call, chain_id)? {
+    let ran = match run(state, call, Machine::new(state, chain_id, signers))? {
         Ok(ran) => ran,
         Err(why) => return Ok(Err(ChainFault::Machine { why })),
     };
@@ -329,10 +331,14 @@ fn verdict(
     }))
 }
 
-/// Runs a call on a state and looks at what it changed.
-fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>, Unread> {
-    let mut later = machine(state, chain_id);
-    let result = match later.transact_one(call.transaction(chain_id)) {
+/// Runs a call and looks at what it changed in `state`.
+fn run(
+    state: &State,
+    call: &Call,
+    mut machine: Machine<'_>,
+) -> Result<Result<Ran, String>, Unread> {
+    let transaction = call.transaction(machine.ctx.cfg.chain_id);
+    let result = match machine.transact_one(transaction) {
         Ok(result) => result,
         Err(EVMError::Database(unread)) => return Err(unread),
         Err(other) => return Ok(Err(other.to_string())),
@@ -341,7 +347,7 @@ fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>,
         return Ok(Ok(Ran { result, changes: Vec::new() }));
     }
     let mut candidates = changes::candidates(result.logs());
-    for (address, account) in &later.ctx.journal().state {
+    for (address, account) in &machine.ctx.journal().state {
         let before = state.basic_ref(*address)?.map(|info| info.balance);
         if before != Some(account.info.balance) {
             candidates.insert(changes::Question::Native(*address));
@@ -353,12 +359,14 @@ fn run(state: &State, call: &Call, chain_id: u64) -> Result<Result<Ran, String>,
             "{found} balances and allowances may change, of which {most} are looked at"
         )));
     }
-    // One machine for each side: the one that ran the call knows what is there since.
-    let mut before = machine(state, chain_id);
-    let changes = changes::changes(&candidates, |which, question| {
-        read(if which == changes::When::Before { &mut before } else { &mut later }, question)
-    })?;
-    Ok(Ok(Ran { result, changes }))
+    let answers = |machine: &mut Machine<'_>| -> Result<Vec<_>, Unread> {
+        candidates.iter().map(|question| read(machine, *question)).collect()
+    };
+    let after = answers(&mut machine)?;
+    // Whatever was done on the state is forgotten: what the machine sees next is how it was.
+    drop(machine.finalize());
+    let before = answers(&mut machine)?;
+    Ok(Ok(Ran { result, changes: changes::changes(&candidates, before, after) }))
 }
 
 /// The answer of a view function; none where it has none. Nothing is paid for it, and nobody asks.
@@ -376,34 +384,6 @@ fn read(machine: &mut Machine<'_>, question: changes::Question) -> Result<Option
         Err(EVMError::Database(unread)) => Err(unread),
         Err(_other) => Ok(None),
     }
-}
-
-type Machine<'a> = MainnetEvm<MainnetContext<WrapDatabaseRef<&'a State>>>;
-
-/// What runs calls in a block.
-fn machine(state: &State, chain_id: u64) -> Machine<'_> {
-    let header = &state.within;
-    Context::mainnet()
-        .with_db(WrapDatabaseRef(state))
-        .modify_cfg_chained(|cfg| {
-            cfg.chain_id = chain_id;
-            // As `eth_call` has it: a question costs nothing and needs no place in a queue.
-            cfg.disable_nonce_check = true;
-            cfg.disable_balance_check = true;
-            cfg.disable_block_gas_limit = true;
-            cfg.disable_eip3607 = true;
-            cfg.disable_base_fee = true;
-            cfg.disable_fee_charge = true;
-        })
-        .modify_block_chained(|block| {
-            block.number = U256::from(header.number);
-            block.timestamp = U256::from(header.timestamp);
-            block.beneficiary = header.beneficiary;
-            block.gas_limit = header.gas_limit;
-            block.basefee = header.base_fee_per_gas.unwrap_or_default();
-            block.prevrandao = Some(header.mix_hash);
-        })
-        .build_mainnet()
 }
 
 #[async_trait]

@@ -275,6 +275,31 @@ async fn an_allowed_redemption_says_what_it_changes() -> Result<()> {
     Ok(())
 }
 
+/// Who signed a grant is looked up once: that changes neither what it costs nor what is said of another signature.
+#[tokio::test]
+async fn a_grant_that_was_judged_before_is_judged_alike_and_a_forged_one_is_not() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (_, agent, _) = golem(&stage, AccountKind::Stateless7702, |_| ()).await?;
+    let key = agent.key.address();
+    let sale = fair_swap(&stage, agent.account, dollars(7));
+    let mut forged = agent.grant.clone();
+    let mut bytes = forged.signature.to_vec();
+    *bytes.get_mut(40).context("a signature")? ^= 1;
+    forged.signature = bytes.into();
+    let forged = PermissionContext::new(vec![forged])?;
+    let forged = Redemption::single(DELEGATION_MANAGER, forged, &sale);
+    let signed = agent.redemption(&sale)?;
+
+    let foresight = stage.foresight();
+    let first = foresight.judge(&signed, key).await?;
+    ensure!(matches!(first, Outcome::Allowed(_)), "{first:?}");
+    let refused = foresight.judge(&forged, key).await?;
+    ensure!(matches!(refused, Outcome::Refused(_)), "{refused:?}");
+    assert_eq!(foresight.judge(&forged, key).await?, refused);
+    assert_eq!(foresight.judge(&signed, key).await?, first);
+    Ok(())
+}
+
 /// X2: what answers everything with a yes is no manager, and what is not looked at may be what leaves: neither is decided.
 #[tokio::test]
 async fn neither_a_manager_that_is_none_nor_changes_without_end_are_allowed() -> Result<()> {

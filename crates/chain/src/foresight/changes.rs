@@ -1,6 +1,5 @@
 //! What a call does to balances and allowances: who is concerned is told by the logs, how much by the state.
 
-use super::Unread;
 use alloy::{
     primitives::{Address, Bytes, Log, U256},
     sol_types::{SolCall, SolEvent},
@@ -11,12 +10,6 @@ use std::collections::BTreeSet;
 
 /// More than a hostile token may make us look at. Beyond it nothing is decided: what is not looked at may be what leaves.
 pub(super) const MOST: usize = 256;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
-    Before,
-    After,
-}
 
 /// What a state is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,17 +61,14 @@ pub(super) fn candidates(logs: &[Log]) -> BTreeSet<Question> {
 /// Those that came out otherwise than they were, with both.
 pub(super) fn changes(
     candidates: &BTreeSet<Question>,
-    mut ask: impl FnMut(When, Question) -> Result<Option<U256>, Unread>,
-) -> Result<Vec<Change>, Unread> {
-    let mut all = Vec::new();
-    for question in candidates {
-        let before = ask(When::Before, *question)?;
-        let after = ask(When::After, *question)?;
-        if let (Some(before), Some(after)) = (before, after)
-            && before != after
-        {
-            all.push(Change { of: question.held(), before, after });
-        }
-    }
-    Ok(all)
+    before: Vec<Option<U256>>,
+    after: Vec<Option<U256>>,
+) -> Vec<Change> {
+    let answers = candidates.iter().zip(before.into_iter().zip(after));
+    answers
+        .filter_map(|(question, (before, after))| {
+            let (before, after) = (before?, after?);
+            (before != after).then(|| Change { of: question.held(), before, after })
+        })
+        .collect()
 }

@@ -1,0 +1,164 @@
+//! What runs calls on a state.
+
+use super::State;
+use alloy::primitives::{Bytes, U256, map::HashMap};
+use revm::{
+    Context, MainContext as _,
+    context::{BlockEnv, Cfg, ContextTr, Evm, FrameStack},
+    database::WrapDatabaseRef,
+    handler::{
+        EthFrame, EthPrecompiles, MainnetContext, PrecompileProvider,
+        instructions::EthInstructions, precompile_output_to_interpreter_result,
+    },
+    interpreter::{CallInputs, InterpreterResult, interpreter::EthInterpreter},
+    precompile::{PrecompileOutput, secp256k1::ECRECOVER},
+    primitives::{AddressSet, hardfork::SpecId},
+};
+use std::{
+    cell::Cell,
+    mem,
+    ops::{Deref, DerefMut},
+    sync::{Mutex, PoisonError},
+};
+
+/// Most signers that are remembered: far more than a key has grants, and little memory.
+const MOST_SIGNERS: usize = 256;
+/// Length of a whole question to `ecrecover`: digest, `v`, `r` and `s`.
+const QUESTION: usize = 128;
+
+type Database<'a> = MainnetContext<WrapDatabaseRef<&'a State>>;
+type Frames = FrameStack<EthFrame<EthInterpreter>>;
+type Inner<'a> = Evm<
+    Database<'a>,
+    (),
+    EthInstructions<EthInterpreter, Database<'a>>,
+    Precompiles<'a>,
+    EthFrame<EthInterpreter>,
+>;
+
+thread_local! {
+    /// The stacks of the last machine of this thread. Each is 32 KiB: made anew for every run, they cost more than a tenth of it.
+    static FRAMES: Cell<Option<Frames>> = const { Cell::new(None) };
+}
+
+/// Runs calls in one block, on the state that was read of it.
+pub(super) struct Machine<'a>(Inner<'a>);
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(state: &'a State, chain_id: u64, signers: &'a Signers) -> Self {
+        let header = &state.within;
+        let block = BlockEnv {
+            number: U256::from(header.number),
+            timestamp: U256::from(header.timestamp),
+            beneficiary: header.beneficiary,
+            gas_limit: header.gas_limit,
+            basefee: header.base_fee_per_gas.unwrap_or_default(),
+            prevrandao: Some(header.mix_hash),
+            ..BlockEnv::default()
+        };
+        let ctx = Context::mainnet()
+            .with_db(WrapDatabaseRef(state))
+            .with_block(block)
+            .modify_cfg_chained(|cfg| {
+                cfg.chain_id = chain_id;
+                // As `eth_call` has it: a question costs nothing and needs no place in a queue.
+                cfg.disable_nonce_check = true;
+                cfg.disable_balance_check = true;
+                cfg.disable_block_gas_limit = true;
+                cfg.disable_eip3607 = true;
+                cfg.disable_base_fee = true;
+                cfg.disable_fee_charge = true;
+            });
+        let spec = ctx.cfg.spec;
+        Self(Evm {
+            ctx,
+            inspector: (),
+            instruction: EthInstructions::new_mainnet_with_spec(spec),
+            precompiles: Precompiles { all: EthPrecompiles::new(spec), signers },
+            frame_stack: FRAMES.take().unwrap_or_default(),
+        })
+    }
+}
+
+impl<'a> Deref for Machine<'a> {
+    type Target = Inner<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Machine<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl Drop for Machine<'_> {
+    fn drop(&mut self) {
+        let frames = mem::take(&mut self.0.frame_stack);
+        // A thread that ends has no more use for them.
+        let _ = FRAMES.try_with(|kept| kept.set(Some(frames)));
+    }
+}
+
+/// Who signed what, as `ecrecover` said: gas and answer by question. The answer depends on nothing but the question, and a
+/// grant asks the same one each time that it is redeemed.
+#[derive(Debug, Default)]
+pub(super) struct Signers(Mutex<HashMap<Bytes, (u64, Bytes)>>);
+
+impl Signers {
+    fn of(&self, question: &[u8]) -> Option<(u64, Bytes)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(question).cloned()
+    }
+
+    fn keep(&self, question: Bytes, gas: u64, answer: Bytes) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_SIGNERS {
+            known.clear();
+        }
+        known.insert(question, (gas, answer));
+    }
+}
+
+/// The chain's built-in contracts.
+pub(super) struct Precompiles<'a> {
+    all: EthPrecompiles,
+    signers: &'a Signers,
+}
+
+impl<C: ContextTr<Cfg: Cfg<Spec = SpecId>>> PrecompileProvider<C> for Precompiles<'_> {
+    type Output = InterpreterResult;
+
+    fn set_spec(&mut self, spec: SpecId) -> bool {
+        PrecompileProvider::<C>::set_spec(&mut self.all, spec)
+    }
+
+    fn run(
+        &mut self,
+        context: &mut C,
+        inputs: &CallInputs,
+    ) -> Result<Option<InterpreterResult>, String> {
+        let asked = (inputs.bytecode_address == *ECRECOVER.address())
+            .then(|| inputs.input.bytes(context))
+            .filter(|question| question.len() == QUESTION);
+        let Some(question) = asked else { return self.all.run(context, inputs) };
+        if let Some((gas, answer)) = self.signers.of(&question)
+            && gas <= inputs.gas_limit
+        {
+            let output = PrecompileOutput::new(gas, answer, inputs.reservoir);
+            return Ok(Some(precompile_output_to_interpreter_result(output, inputs.gas_limit)));
+        }
+        let ran = self.all.run(context, inputs)?;
+        if let Some(done) = &ran
+            && done.result.is_ok()
+        {
+            self.signers.keep(question, done.gas.total_gas_spent(), done.output.clone());
+        }
+        Ok(ran)
+    }
+
+    fn warm_addresses(&self) -> &AddressSet {
+        self.all.warm_addresses()
+    }
+}
