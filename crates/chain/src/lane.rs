@@ -402,7 +402,8 @@ impl<K: SessionSigner> Lane<K> {
             // looked up, and not reckoned from whatever the node calls its newest.
             let top = number.saturating_add(self.policy.confirmations.max(1) - 1);
             let at = node.header_at(BlockNumberOrTag::Number(number)).await?;
-            let buried = node.header_at(BlockNumberOrTag::Number(top)).await?.is_some();
+            let buried =
+                top == number || node.header_at(BlockNumberOrTag::Number(top)).await?.is_some();
             return Ok(match at {
                 Some(block) if block.hash == hash && buried => Sight::Deep(Mined(receipt.into())),
                 _ => Sight::Shallow,

@@ -366,16 +366,14 @@ impl Node {
 
     /// Next nonce, fees and balance of `sender`.
     pub async fn plan(&self, sender: Address) -> Result<TransactionPlan, ChainFault> {
-        let Offer { max_fee_per_gas, max_priority_fee_per_gas } = self.offer().await?;
-        let nonce =
-            self.provider.get_transaction_count(sender).pending().await.map_err(rpc("a nonce"))?;
-        Ok(TransactionPlan {
-            chain_id: self.chain_id,
-            nonce,
-            max_fee_per_gas,
-            max_priority_fee_per_gas,
-            balance: self.balance(sender).await?,
-        })
+        let nonce = async {
+            let pending = self.provider.get_transaction_count(sender).pending();
+            pending.await.map_err(rpc("a nonce"))
+        };
+        let (offer, nonce, balance) = tokio::try_join!(self.offer(), nonce, self.balance(sender))?;
+        let Offer { max_fee_per_gas, max_priority_fee_per_gas } = offer;
+        let chain_id = self.chain_id;
+        Ok(TransactionPlan { chain_id, nonce, max_fee_per_gas, max_priority_fee_per_gas, balance })
     }
 
     /// Hands a signed transaction to the node. What it already has it may be given again: it stays one.
