@@ -4,7 +4,7 @@ mod changes;
 mod machine;
 mod state;
 
-use crate::{ChainFault, Node, explain_revert};
+use crate::{ChainFault, Node, explain_revert, node::rpc};
 use alloy::sol_types::SolEvent as _;
 use alloy::{
     eips::BlockId,
@@ -32,6 +32,8 @@ use tokio::sync::Mutex;
 
 /// Most gas that one transaction may have (EIP-7825).
 const MOST_GAS: u64 = 1 << 24;
+/// A chain whose contracts see another number of the block than its headers have, and whose gas is not all of execution.
+const ARBITRUM: u64 = 42_161;
 /// How often a run may stop for something that was not read. Each of them is a round trip; a call that touches more
 /// unforeseen places than this is not decided.
 const MOST_STOPS: usize = 256;
@@ -48,6 +50,7 @@ pub struct Foresight {
 }
 
 /// What a call did to a state, as far as it may be known to others.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Ran {
     result: ExecutionResult,
     changes: Vec<golem_custody::Change>,
@@ -85,7 +88,15 @@ impl Foresight {
     ) -> Result<Outcome, ChainFault> {
         let call = Call::of(redemption, redeemer);
         let (state, foreseen) = self.at(header, &call, redemption).await?;
-        let (state, outcome) = self.decide(state, foreseen, redemption, &call).await?;
+        let (state, mut outcome) = self.decide(state, foreseen, redemption, &call).await?;
+        // A part of Arbitrum's gas is for its parent chain's data: only its nodes know how much that is.
+        if self.node.chain_id() == ARBITRUM
+            && let Ok(Outcome::Allowed(preview)) = &mut outcome
+        {
+            let at = BlockId::hash_canonical(state.header.hash);
+            let asked = self.node.provider().estimate_gas(call.request()).block(at).await;
+            preview.gas = preview.gas.max(asked.map_err(rpc("an estimate of the redemption"))?);
+        }
         self.keep(state).await;
         outcome
     }
@@ -188,10 +199,7 @@ impl Foresight {
 
     /// What the node says that the call touches. A node that does not say leaves more to be found on the way.
     async fn foresee(&self, call: &Call, at: BlockId) -> BTreeSet<Unread> {
-        let request = TransactionRequest::default()
-            .with_from(call.from)
-            .with_to(call.to)
-            .with_input(call.data.clone());
+        let request = call.request();
         let Ok(touched) = self.node.provider().create_access_list(&request).block_id(at).await
         else {
             return BTreeSet::new();
@@ -208,12 +216,9 @@ impl Foresight {
             .collect()
     }
 
-    /// Keeps what was read, unless somebody knows a newer block by now.
+    /// Keeps what was read last: a head may also be lower than the one before, after a reorganisation.
     async fn keep(&self, state: Arc<State>) {
-        let mut kept = self.state.lock().await;
-        if kept.as_ref().is_none_or(|kept| kept.header.number <= state.header.number) {
-            *kept = Some(state);
-        }
+        *self.state.lock().await = Some(state);
     }
 }
 
@@ -227,6 +232,13 @@ struct Call {
 impl Call {
     fn of(redemption: &Redemption, redeemer: Address) -> Self {
         Self { from: redeemer, to: redemption.manager(), data: redemption.calldata() }
+    }
+
+    fn request(&self) -> TransactionRequest {
+        TransactionRequest::default()
+            .with_from(self.from)
+            .with_to(self.to)
+            .with_input(self.data.clone())
     }
 
     fn transaction(&self, chain_id: u64) -> TxEnv {
@@ -309,10 +321,17 @@ fn verdict(
             return Ok(Ok(Outcome::Refused(denial)));
         }
     }
-    let ran = match run(state, call, Machine::new(state, chain_id, signers))? {
+    let calls: Vec<_> = redemption.calls().collect();
+    let at = |number| run(state, call, &calls, Machine::new(state, chain_id, number, signers));
+    let ran = match at(state.within.number)? {
         Ok(ran) => ran,
         Err(why) => return Ok(Err(ChainFault::Machine { why })),
     };
+    // Its contracts see another number than its blocks have.
+    if chain_id == ARBITRUM && at(0)? != Ok(ran.clone()) {
+        let why = "it depends on the number of the block, of which Arbitrum has another".to_owned();
+        return Ok(Err(ChainFault::Machine { why }));
+    }
     if ran.result.is_success() && !redeemed(ran.result.logs().iter(), redemption) {
         let what = "a DelegationManager that redeems";
         return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
@@ -335,6 +354,7 @@ fn verdict(
 fn run(
     state: &State,
     call: &Call,
+    calls: &[(Address, Address)],
     mut machine: Machine<'_>,
 ) -> Result<Result<Ran, String>, Unread> {
     let transaction = call.transaction(machine.ctx.cfg.chain_id);
@@ -343,10 +363,13 @@ fn run(
         Err(EVMError::Database(unread)) => return Err(unread),
         Err(other) => return Ok(Err(other.to_string())),
     };
+    if let Some(unknown) = machine.built_in() {
+        return Ok(Err(format!("{unknown} is built into this chain, and not into this machine")));
+    }
     if !result.is_success() {
         return Ok(Ok(Ran { result, changes: Vec::new() }));
     }
-    let mut candidates = changes::candidates(result.logs());
+    let mut candidates = changes::candidates(result.logs(), calls);
     for (address, account) in &machine.ctx.journal().state {
         let before = state.basic_ref(*address)?.map(|info| info.balance);
         if before != Some(account.info.balance) {

@@ -30,6 +30,7 @@ pub struct Redemption {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Deed {
     context: PermissionContext,
+    targets: Vec<Address>,
     mode: B256,
     execution: Bytes,
 }
@@ -37,11 +38,12 @@ struct Deed {
 impl Deed {
     fn single(context: PermissionContext, call: &Execution) -> Self {
         let execution = (call.target, call.value, call.data.as_ref()).abi_encode_packed().into();
-        Self { context, mode: MODE_SINGLE, execution }
+        Self { context, targets: vec![call.target], mode: MODE_SINGLE, execution }
     }
 
     fn batch(context: PermissionContext, calls: &[Execution]) -> Self {
-        Self { context, mode: MODE_BATCH, execution: encode_batch(calls) }
+        let targets = calls.iter().map(|call| call.target).collect();
+        Self { context, targets, mode: MODE_BATCH, execution: encode_batch(calls) }
     }
 }
 
@@ -87,6 +89,14 @@ impl Redemption {
     /// Every grant it stands on, in order.
     pub fn contexts(&self) -> impl Iterator<Item = &PermissionContext> {
         self.deeds().map(|deed| &deed.context)
+    }
+
+    /// Which account calls which contract, call by call.
+    pub fn calls(&self) -> impl Iterator<Item = (Address, Address)> {
+        self.deeds().flat_map(|deed| {
+            let account = deed.context.root().delegator;
+            deed.targets.iter().map(move |target| (account, *target))
+        })
     }
 
     /// Calldata of `redeemDelegations`.

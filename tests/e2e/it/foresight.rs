@@ -12,15 +12,23 @@ use crate::{
 use alloy::{
     eips::BlockId,
     network::TransactionBuilder as _,
-    primitives::{Address, B256, Bytes, U256},
+    primitives::{
+        Address, B256, Bytes, U256, address,
+        aliases::{U24, U160},
+    },
     providers::{Provider as _, ext::AnvilApi as _},
     rpc::types::{Header, TransactionRequest},
+    sol,
     sol_types::SolCall as _,
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::{
     GolemRegistry,
-    defi::Erc20,
+    defi::{
+        Erc20,
+        SwapRouter02::{ExactInputSingleParams, exactInputSingleCall},
+        Weth9,
+    },
     framework::{DELEGATION_MANAGER, DelegationManager::redeemDelegationsCall},
     golem_registry,
 };
@@ -29,10 +37,14 @@ use golem_chain::{AccountKind, Foresight, Node, explain_revert};
 use golem_custody::{
     Asset, Denial, DenialCode, Execution, Held, Outcome, Redemption, SessionSigner as _,
 };
-use golem_delegation::{Caveat, PermissionContext};
+use golem_delegation::{Caveat, PermissionContext, SigningDomain, enforcers, terms::BlockNumber};
 use scenes::{Dice, Scene, Wanted, call, fair, golem, sent};
 use shapes::Shape;
 use std::{collections::BTreeMap, time::Duration};
+
+sol! {
+    function transferFrom(address from, address to, uint256 amount) external returns (bool);
+}
 
 /// Every code but the two of custody's own, and the one of enforcers that have none.
 const RULES: usize = 38;
@@ -272,6 +284,102 @@ async fn an_allowed_redemption_says_what_it_changes() -> Result<()> {
     ensure!(paid.after - paid.before == gas, "{paid:?}");
     let allowed = change(Held::Allowance { token: usdc, owner: account, spender: router });
     ensure!(allowed.context("allowance")?.after == dollars(70), "{allowed:?}");
+    Ok(())
+}
+
+/// Wrapped ether does not log that an allowance is used up: it is looked at all the same, of who is called and of who calls.
+#[tokio::test]
+async fn an_allowance_that_is_used_without_a_word_is_a_change() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (owner, friend) =
+        (stage.owner(AccountKind::Stateless7702).await?, stage.owner(AccountKind::Hybrid).await?);
+    let (account, friend_account) = (owner.account.address, friend.account.address);
+    let (weth, router) = (stage.book().weth, stage.book().swap_router_02);
+    let ether = U256::from(1_000_000_000_000_000_u64);
+    for (who, spender) in [(&owner, router), (&friend, account)] {
+        stage.fund(who.account.address, ether * U256::from(100), U256::ZERO).await?;
+        let wrap =
+            Execution { value: ether * U256::from(10), ..call(weth, &Weth9::depositCall {}) };
+        let allow = Erc20::approveCall { spender, amount: ether * U256::from(5) };
+        who.account.act(stage.node(), &who.signer, &[wrap, call(weth, &allow)]).await?;
+    }
+    let params = ExactInputSingleParams {
+        tokenIn: weth,
+        tokenOut: stage.book().usdc,
+        fee: U24::from(500),
+        recipient: account,
+        amountIn: ether,
+        amountOutMinimum: U256::ZERO,
+        sqrtPriceLimitX96: U160::ZERO,
+    };
+    let pull = transferFromCall { from: friend_account, to: account, amount: ether };
+    let by = Address::repeat_byte(0x51);
+    let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
+    let calls = [call(router, &exactInputSingleCall { params }), call(weth, &pull)];
+
+    let batch = Redemption::batch(DELEGATION_MANAGER, context, &calls);
+    let outcome = stage.foresight().judge(&batch, by).await?;
+
+    let Outcome::Allowed(preview) = outcome else { bail!("{outcome:?}") };
+    for (owner, spender) in [(account, router), (friend_account, account)] {
+        let of = Held::Allowance { token: weth, owner, spender };
+        let change = preview.changes.iter().find(|change| change.of == of);
+        let change = change.with_context(|| format!("{of:?} in {:?}", preview.changes))?;
+        assert_eq!(change.before - change.after, ether);
+    }
+    Ok(())
+}
+
+/// X2: what another chain has built in, or counts otherwise, is not decided by this machine; the rest is, and of gas that is not
+/// of execution the node is asked.
+#[tokio::test]
+async fn what_only_another_chain_knows_is_not_decided() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let by = Address::repeat_byte(0x51);
+    let late = BlockNumber { after: 1, before: 0 }.encode();
+    let late = Caveat::new(enforcers::BLOCK_NUMBER, late);
+    let plain = Address::repeat_byte(0x52);
+    // Celo's coin moves by a built-in contract; Arbitrum's have code that is none.
+    let celo = address!("00000000000000000000000000000000000000fd");
+    let arbitrum = address!("0000000000000000000000000000000000000064");
+    stage.node().provider().anvil_set_code(arbitrum, Bytes::from_static(&[0xfe])).await?;
+    stage.node().provider().anvil_mine(Some(1), None).await?;
+    for (chain_id, target, caveats, decided) in [
+        (42_161, plain, vec![], true),
+        (42_161, plain, vec![late.clone()], false),
+        (42_161, arbitrum, vec![], false),
+        (42_220, plain, vec![late], true),
+        (42_220, celo, vec![], false),
+    ] {
+        stage.node().provider().anvil_set_chain_id(chain_id).await?;
+        let node = Node::connect(stage.chain().url()).await?;
+        let domain = SigningDomain { chain_id, manager: DELEGATION_MANAGER };
+        let links = granted(&stage, &owner, by, caveats)?;
+        let links = links
+            .into_iter()
+            .map(|link| owner.signer.grant(&domain, link))
+            .collect::<Result<_, _>>();
+        let deed = Execution { target, value: U256::ZERO, data: Bytes::new() };
+        let redemption =
+            Redemption::single(DELEGATION_MANAGER, PermissionContext::new(links?)?, &deed);
+        let outcome = Foresight::new(node.clone()).judge(&redemption, by).await;
+        let request = TransactionRequest::default()
+            .with_from(by)
+            .with_to(DELEGATION_MANAGER)
+            .with_input(redemption.calldata());
+        match outcome {
+            Ok(Outcome::Allowed(preview)) => {
+                ensure!(decided, "{chain_id} {target}: {preview:?}");
+                let estimate = node.provider().estimate_gas(request).await?;
+                ensure!(chain_id != 42_161 || preview.gas >= estimate, "{estimate}: {preview:?}");
+            }
+            Err(golem_chain::ChainFault::Machine { why }) => {
+                ensure!(!decided, "{chain_id} {target}: {why}");
+            }
+            other => bail!("{chain_id} {target}: {other:?}"),
+        }
+    }
     Ok(())
 }
 

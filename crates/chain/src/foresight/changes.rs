@@ -43,13 +43,24 @@ impl Question {
     }
 }
 
-/// Whom and what the logs concern.
-pub(super) fn candidates(logs: &[Log]) -> BTreeSet<Question> {
+/// Whom and what the logs of `calls`, which account calls which contract, concern.
+///
+/// Not every token logs that `transferFrom` lowers an allowance: what an account holds may have been pulled by the contract
+/// that it called, and what others hold by the account itself.
+pub(super) fn candidates(logs: &[Log], calls: &[(Address, Address)]) -> BTreeSet<Question> {
     let mut all = BTreeSet::new();
     for log in logs {
         let token = log.address;
         if let Ok(moved) = Erc20::Transfer::decode_log(log) {
             all.extend([moved.from, moved.to].map(|of| Question::Balance { token, of }));
+            let owner = moved.from;
+            for (account, target) in calls {
+                if *account == owner && *target != token {
+                    all.insert(Question::Allowance { token, owner, spender: *target });
+                } else if *account != owner && *target == token {
+                    all.insert(Question::Allowance { token, owner, spender: *account });
+                }
+            }
         } else if let Ok(allowed) = Erc20::Approval::decode_log(log) {
             let (owner, spender) = (allowed.owner, allowed.spender);
             all.insert(Question::Allowance { token, owner, spender });

@@ -1,7 +1,7 @@
 //! What runs calls on a state.
 
 use super::State;
-use alloy::primitives::{Bytes, U256, map::HashMap};
+use alloy::primitives::{Address, Bytes, U256, address, map::HashMap};
 use revm::{
     Context, MainContext as _,
     context::{BlockEnv, Cfg, ContextTr, Evm, FrameStack},
@@ -23,6 +23,8 @@ use std::{
 
 /// Most signers that are remembered: far more than a key has grants, and little memory.
 const MOST_SIGNERS: usize = 256;
+/// The first address at which no chain has a contract built in.
+const FIRST: Address = address!("0000000000000000000000000000000000001000");
 /// Length of a whole question to `ecrecover`: digest, `v`, `r` and `s`.
 const QUESTION: usize = 128;
 
@@ -45,10 +47,10 @@ thread_local! {
 pub(super) struct Machine<'a>(Inner<'a>);
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(state: &'a State, chain_id: u64, signers: &'a Signers) -> Self {
+    pub(super) fn new(state: &'a State, chain_id: u64, number: u64, signers: &'a Signers) -> Self {
         let header = &state.within;
         let block = BlockEnv {
-            number: U256::from(header.number),
+            number: U256::from(number),
             timestamp: U256::from(header.timestamp),
             beneficiary: header.beneficiary,
             gas_limit: header.gas_limit,
@@ -77,6 +79,15 @@ impl<'a> Machine<'a> {
             precompiles: Precompiles { all: EthPrecompiles::new(spec), signers },
             frame_stack: FRAMES.take().unwrap_or_default(),
         })
+    }
+
+    /// A contract that the chain may have built in, that was touched, and that this machine does not have: what it would
+    /// have done is not known. Such contracts stand at the lowest addresses.
+    pub(super) fn built_in(&self) -> Option<Address> {
+        let touched = self.0.ctx.journal().state.keys();
+        let low = |address: &&Address| !address.is_zero() && **address < FIRST;
+        let known = self.0.precompiles.all.warm_addresses();
+        touched.filter(low).find(|address| !known.contains(*address)).copied()
     }
 }
 
