@@ -1,24 +1,28 @@
 //! Redemption through a real bundler by accounts whose key has no coins (SPEC X1, D20).
 
 use alloy::{
-    primitives::{B256, U256},
+    primitives::{B256, Bytes, U256},
     providers::ext::AnvilApi as _,
     sol_types::SolCall as _,
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint};
-use bardo_testkit::{Fault, Owner, Proxy, Stage, dollars, swap, swap_grant, unsigned};
+use bardo_testkit::{
+    Fault, Owner, Proxy, Stage, charter, chartered, dollars, fair_swap, swap, swap_grant, unsigned,
+};
 use golem_chain::{
-    AccountKind, ChainFault, Foresight, Landing, LanePolicy, Operations, hybrid_account,
+    AccountKind, ChainFault, Foresight, Landing, Lane, LanePolicy, Operations, hybrid_account,
     local::Bundler, revocation,
 };
 use golem_custody::{
-    ClearingPolicy, DenialCode, Execution, Redemption, SessionAccount, SessionKey,
+    ClearingPolicy, DenialCode, Execution, Password, Redemption, SessionAccount, SessionKey,
     SessionSigner as _,
 };
 use golem_delegation::{PermissionContext, terms::MortalityTimeWindow};
 use serde_json::json;
 use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::SeqCst},
@@ -132,6 +136,65 @@ async fn a_key_without_a_wei_redeems_by_operation() -> Result<()> {
         assert_eq!(poor.sold(&stage).await?, dollars(60), "{kind:?}");
         assert_eq!(stage.node().balance(account).await?, U256::ZERO, "{kind:?} has no coins");
     }
+    Ok(())
+}
+
+/// X1, D20: from nothing to its own transactions. The first operation fetches gas money, the next sale goes without a bundler, and
+/// what the key holds stays below its ceiling.
+#[tokio::test]
+async fn a_key_that_begins_with_nothing_fetches_gas_money_up_to_its_ceiling() -> Result<()> {
+    const GWEI: u64 = 1_000_000_000;
+    let (stage, bundler) = staged().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    stage.fund(owner.account.address, DEPOSIT * U256::from(2), U256::ZERO).await?;
+    let key = SessionKey::born();
+    let session = key.address();
+    let law = charter(&stage, &owner, session, |law| law.gas_ceiling = 5_000_000).await?;
+    let grant = owner.signer.grant(&stage.domain(), chartered(&law)?)?;
+    let context = PermissionContext::new(vec![grant])?;
+    let give = EntryPoint::depositToCall { account: session };
+    let give = Execution { target: ENTRY_POINT, value: DEPOSIT, data: give.abi_encode().into() };
+    owner.account.act(stage.node(), &owner.signer, &[give]).await?;
+    let now = stage.now().await?;
+    let foresight = Arc::new(Foresight::new(stage.node().clone()));
+    let fetch = |gwei: u64| {
+        let value = U256::from(gwei) * U256::from(GWEI);
+        let pay = Execution { target: session, value, data: Bytes::new() };
+        Redemption::single(DELEGATION_MANAGER, context.clone(), &pay)
+    };
+    assert_eq!(stage.node().balance(session).await?, U256::ZERO);
+
+    let keystore = tempfile::tempdir()?;
+    let (file, pw) = (keystore.path().join("key.json"), keystore.path().join("pw"));
+    fs::write(&pw, "pw")?;
+    fs::set_permissions(&pw, fs::Permissions::from_mode(0o600))?;
+    let pw = Password::from_file(&pw)?;
+    key.save(&file, &pw)?;
+    let account = SessionAccount::Key(session);
+    let operations = Operations::through(
+        bundler.url(),
+        Arc::clone(&foresight),
+        account,
+        key,
+        policy(),
+        move || now,
+    )
+    .await?;
+    done(&operations.redeem(&fetch(4_000_000)).await?)?;
+    // The same key from its file: what it holds pays for what it does next.
+    let lane = Lane::new(foresight, SessionKey::open(&file, &pw)?, policy(), move || now);
+    let sale = fair_swap(&stage, owner.account.address, dollars(10));
+    done(&lane.redeem(Redemption::single(DELEGATION_MANAGER, context.clone(), &sale)).await?)?;
+    let held = stage.node().balance(session).await?;
+    let more = lane.redeem(fetch(2_000_000)).await?;
+
+    let ceiling = U256::from(5_000_000u64) * U256::from(GWEI);
+    ensure!(held > U256::ZERO && held < ceiling, "{held}");
+    let Landing::Refused(denial) = more else { bail!("{more:?}") };
+    assert_eq!(denial.code, DenialCode::GasMoney, "{denial}");
+    assert_eq!(stage.node().balance(session).await?, held, "nothing was sent");
+    let left = stage.balance_of(stage.book().usdc, owner.account.address).await?;
+    assert_eq!(left, dollars(9_990));
     Ok(())
 }
 
