@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_file_of_ones_own_takes_the_place_of_its_chain_or_adds_one() {
         let mut chains = Chains::known().unwrap();
-        let file = |id: u64| format!("name = \"Mine\"\nchain_id = {id}\ntestnet = true\n");
+        let file = |id: u64| format!("name = \"Chain {id}\"\nchain_id = {id}\ntestnet = true\n");
 
         chains.add("mine.toml", &file(8453)).unwrap();
         chains.add("here.toml", &file(31_337)).unwrap();
