@@ -126,7 +126,7 @@ pub enum WatchFault {
 
 /// Waits until a block says that a grant is dead, and says why (SPEC G5, D19).
 ///
-/// A node that fails is asked again: only one that does so [`MOST_FAULTS`] times in a row ends the watch.
+/// A node that fails is asked again: only one that does so a few dozen times in a row ends the watch.
 pub async fn watch(
     heads: &mut Heads,
     manager: Address,
