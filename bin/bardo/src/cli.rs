@@ -513,6 +513,9 @@ pub(crate) struct SendArgs {
     /// Blocks that must hold a transaction before it counts, its own included [default: 2; of a node on this machine 1]
     #[arg(long, value_name = "N")]
     confirmations: Option<u64>,
+    /// Take the place of this transaction of the key, which waits for its block, at a higher price
+    #[arg(long, value_name = "HASH", value_parser = input::word)]
+    instead_of: Option<B256>,
 }
 
 /// Blocks that must hold a transaction. A chain to play with makes a block when it is asked to, and undoes none.
@@ -524,7 +527,7 @@ impl SendArgs {
     pub(crate) async fn connect(&self) -> Result<Node, ChainFault> {
         let node = self.node.connect().await?.with_patience(Duration::from_secs(self.timeout));
         let confirmations = confirmations(self.confirmations, &node);
-        Ok(node.with_confirmations(confirmations).telling(tell))
+        Ok(node.with_confirmations(confirmations).telling(tell).instead_of(self.instead_of))
     }
 
     /// The fee ceiling in wei.

@@ -1,9 +1,14 @@
 //! One session key's way to the chain.
 
-use crate::{ChainFault, Foresight, Node, foresight::redeemed, node::Taken};
+use crate::{
+    ChainFault, Foresight, Node,
+    foresight::redeemed,
+    node::{Taken, rpc},
+};
 use alloy::{
-    eips::BlockNumberOrTag,
+    consensus::Transaction as _,
     primitives::{Address, B256},
+    providers::Provider as _,
     rpc::types::TransactionReceipt,
 };
 use async_trait::async_trait;
@@ -22,9 +27,8 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// How often in a row a place must be seen taken, without a receipt of ours, before that is believed: a node counts a
-/// transaction before it has its receipt, and of several behind one address one may know less than another.
-const SURELY: u32 = 5;
+/// Blocks before the one that something was judged on in which it is looked for too: a reorganisation may put it there.
+pub(crate) const BEFORE: u64 = 64;
 /// How often a place in the queue is looked for where another process used the key.
 const MOST_PLACES: usize = 3;
 
@@ -73,17 +77,6 @@ pub enum Landing {
     },
 }
 
-impl Landing {
-    /// It went through, and the manager did not say that anything was redeemed.
-    pub(crate) fn not_redeemed(receipt: Receipt) -> Self {
-        let cause = Denial::new(
-            DenialCode::Reverted,
-            "it is in its block, and the manager logged no redemption of this grant",
-        );
-        Self::Failed { receipt: Receipt { success: false, ..receipt }, cause }
-    }
-}
-
 /// A redemption that was not brought to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -98,7 +91,9 @@ pub enum LaneFault {
         source: ChainFault,
     },
     /// Somebody else sends with the same key.
-    #[error("the key {sender} is used elsewhere at the same time; nothing was sent")]
+    #[error(
+        "the key {sender} is used elsewhere at the same time: each place that it was signed for was taken by another"
+    )]
     KeyInUse {
         /// Whose key it is.
         sender: Address,
@@ -110,6 +105,14 @@ pub enum LaneFault {
         sender: Address,
         /// The place.
         nonce: u64,
+    },
+    /// It is in its block, and no word of the manager's that it redeemed.
+    #[error(
+        "{hash} is in its block and did not fail, but this node shows no redemption of the grant in it; ask another node"
+    )]
+    Unproven {
+        /// The transaction.
+        hash: B256,
     },
     /// It was sent, and is not known to be done when patience ended.
     #[error("{hash} at place {nonce} is sent and not settled; it may still take effect")]
@@ -132,6 +135,7 @@ impl LaneFault {
             Self::NotTaken { .. } => "NOT_TAKEN",
             Self::KeyInUse { .. } => "KEY_IN_USE",
             Self::Displaced { .. } => "DISPLACED",
+            Self::Unproven { .. } => "UNPROVEN",
             Self::Unsettled { .. } => "UNSETTLED",
         }
     }
@@ -165,6 +169,10 @@ impl<K> std::fmt::Debug for Lane<K> {
 /// A transaction that the node may have.
 struct Sent {
     nonce: u64,
+    /// The block that it was judged on.
+    since: u64,
+    /// When the last bid was made or handed in.
+    bid_at: Instant,
     /// Every bid for this place, the last one last.
     bids: Vec<SignedTransaction>,
     /// Whether the node said that the place was taken when it was handed in.
@@ -228,6 +236,9 @@ impl<K: SessionSigner> Lane<K> {
     }
 
     /// Judges, signs, sends and waits.
+    ///
+    /// Whoever stops waiting, or is told that it is not settled, has not undone it: what was signed is handed in again by the
+    /// next redemption, and may take effect. Who asks for the same once more asks for a second deed.
     pub async fn redeem(&self, redemption: Redemption) -> Result<Landing, LaneFault> {
         let mut places = 0;
         let mined = loop {
@@ -253,6 +264,7 @@ impl<K: SessionSigner> Lane<K> {
             }
         };
         let receipt = mined.summary();
+        self.foresight.node().has_reached(receipt.block_number);
         if !receipt.success {
             let cause = self.foresight.autopsy(&receipt, &redemption, self.sender()).await;
             let cause = cause.unwrap_or_else(|_fault| {
@@ -264,7 +276,7 @@ impl<K: SessionSigner> Lane<K> {
             return Ok(Landing::Failed { receipt, cause });
         }
         if !redeemed(mined.0.logs().iter().map(|log| &log.inner), &redemption) {
-            return Ok(Landing::not_redeemed(receipt));
+            return Err(LaneFault::Unproven { hash: receipt.hash });
         }
         Ok(Landing::Done(receipt))
     }
@@ -284,7 +296,14 @@ impl<K: SessionSigner> Lane<K> {
                     self.afloat().remove(&sent.nonce);
                 }
                 // What comes of it is seen when it is looked for next.
-                Ok(Sight::Nothing) => drop(self.again(&mut sent).await),
+                Ok(Sight::Nothing) if sent.bid_at.elapsed() >= self.policy.patience => {
+                    drop(self.again(&mut sent).await);
+                }
+                Ok(Sight::Nothing) => {
+                    if let Some(last) = sent.bids.last() {
+                        let _ = self.submission.broadcast(last).await;
+                    }
+                }
                 Ok(Sight::Shallow) | Err(_) => {}
             }
         }
@@ -304,11 +323,12 @@ impl<K: SessionSigner> Lane<K> {
             Clearance::Granted(cleared) => cleared,
             Clearance::Refused(denial) => return Ok(Err(denial)),
         };
-        let nonce = cleared.nonce();
+        let (nonce, since) = (cleared.nonce(), cleared.block().number);
         let signed = self.key.sign(cleared, (self.clock)()).await?;
         (self.tell)(signed.hash);
         // From here on it may be out, whatever becomes of whoever asked for it.
-        let sent = Sent { nonce, bids: vec![signed.clone()], doubted: false };
+        let bids = vec![signed.clone()];
+        let sent = Sent { nonce, since, bid_at: Instant::now(), bids, doubted: false };
         let sent = Arc::new(Mutex::new(sent));
         let mut held = Arc::clone(&sent).lock_owned().await;
         self.afloat().insert(nonce, sent);
@@ -338,26 +358,22 @@ impl<K: SessionSigner> Lane<K> {
     /// Waits until one of the bids is deep enough in the chain.
     async fn settle(&self, sent: &mut Sent) -> Result<Mined, LaneFault> {
         let began = Instant::now();
-        let mut bid_at = began;
         let mut was_mined = false;
         let mut fault = None;
-        let mut displaced = Surely::default();
         loop {
-            let sight = self.look(sent).await;
-            let lost = displaced.seen(matches!(sight, Ok(Sight::Displaced)), self.policy.patience);
-            match sight {
+            match self.look(sent).await {
                 Ok(Sight::Deep(mined)) => return Ok(mined),
-                Ok(Sight::Displaced) if lost => {
+                Ok(Sight::Displaced) => {
                     return Err(LaneFault::Displaced { sender: self.sender(), nonce: sent.nonce });
                 }
-                Ok(Sight::Displaced) => {}
                 Ok(Sight::Shallow) => {
                     was_mined = true;
-                    bid_at = Instant::now();
+                    sent.bid_at = Instant::now();
                 }
-                Ok(Sight::Nothing) if was_mined || bid_at.elapsed() >= self.policy.patience => {
+                Ok(Sight::Nothing)
+                    if was_mined || sent.bid_at.elapsed() >= self.policy.patience =>
+                {
                     was_mined = false;
-                    bid_at = Instant::now();
                     fault = self.again(sent).await.err().or(fault);
                 }
                 Ok(Sight::Nothing) => {}
@@ -384,11 +400,44 @@ impl<K: SessionSigner> Lane<K> {
         if node.sent_by(self.sender(), settled).await? <= sent.nonce {
             return Ok(Sight::Nothing);
         }
-        // The place is taken for good. If it was by one of ours, its receipt is there by now.
-        Ok(match self.find(sent).await? {
-            Sight::Nothing => Sight::Displaced,
-            found => found,
+        // The place is taken. By whom is looked up: that there is no receipt of ours proves nothing.
+        Ok(match self.taker(sent, settled).await? {
+            Some(taker) if sent.bids.iter().all(|bid| bid.hash != taker) => Sight::Displaced,
+            // It is there, and its receipt will be.
+            Some(_ours) => Sight::Shallow,
+            None => Sight::Nothing,
         })
+    }
+
+    /// The transaction that took a place of this key's queue, in a block up to `settled`; none where no block shows it.
+    async fn taker(&self, sent: &Sent, settled: u64) -> Result<Option<B256>, ChainFault> {
+        let node = self.foresight.node();
+        let taken = async |block| Ok(node.sent_by(self.sender(), block).await? > sent.nonce);
+        // The last block without it, and the first with it: a reorganisation may have put it before the one it was judged on.
+        let (mut without, mut with) = (sent.since.saturating_sub(BEFORE), settled);
+        // Not every node has blocks from before.
+        if taken(without).await.unwrap_or(true) {
+            without = sent.since;
+            if taken(without).await? {
+                return Ok(None);
+            }
+        }
+        while with.saturating_sub(without) > 1 {
+            let middle = without.midpoint(with);
+            if taken(middle).await? {
+                with = middle;
+            } else {
+                without = middle;
+            }
+        }
+        let block = node.provider().get_block_by_number(with.into()).full().await;
+        let block = block.map_err(rpc("a block"))?;
+        let Some(block) = block else { return Ok(None) };
+        let mut all = block.transactions.txns();
+        let taker = all.find(|transaction| {
+            transaction.inner.signer() == self.sender() && transaction.inner.nonce() == sent.nonce
+        });
+        Ok(taker.map(|transaction| *transaction.inner.tx_hash()))
     }
 
     async fn find(&self, sent: &Sent) -> Result<Sight, ChainFault> {
@@ -398,27 +447,25 @@ impl<K: SessionSigner> Lane<K> {
             let (Some(number), Some(hash)) = (receipt.block_number, receipt.block_hash) else {
                 continue;
             };
-            // A receipt is as good as its block: it must be the one at that height, and buried under others. That is
-            // looked up, and not reckoned from whatever the node calls its newest.
-            let top = number.saturating_add(self.policy.confirmations.max(1) - 1);
-            let at = node.header_at(BlockNumberOrTag::Number(number)).await?;
-            let buried =
-                top == number || node.header_at(BlockNumberOrTag::Number(top)).await?.is_some();
-            return Ok(match at {
-                Some(block) if block.hash == hash && buried => Sight::Deep(Mined(receipt.into())),
-                _ => Sight::Shallow,
-            });
+            // A receipt is as good as its block, and that as those on it.
+            let buried = node.is_buried(number, hash, self.policy.confirmations).await?;
+            return Ok(if buried { Sight::Deep(Mined(receipt.into())) } else { Sight::Shallow });
         }
         Ok(Sight::Nothing)
     }
 
     /// Hands the last bid to the node again; one that it has had all the time gets a better price.
     async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
+        sent.bid_at = Instant::now();
         let Some(last) = sent.bids.last() else { return Ok(()) };
-        // Some nodes say "known" to what they have, and some say its hash once more.
+        // Some nodes say "known" to what they have, in words of their own, and some say its hash once more.
         let had = self.submission.knows(last.hash).await;
-        if self.submission.broadcast(last).await? != Taken::Known && !had {
-            return Ok(());
+        match self.submission.broadcast(last).await {
+            _ if had => {}
+            Ok(Taken::New) => return Ok(()),
+            // It is there, or was not taken at its price.
+            Ok(Taken::Known | Taken::NonceUsed) | Err(ChainFault::Rpc { .. }) => {}
+            Err(silent) => return Err(silent),
         }
         // Who takes transactions in private need not know what others pay.
         let market = self.foresight.node().offer().await?;
@@ -429,34 +476,12 @@ impl<K: SessionSigner> Lane<K> {
             // At its ceiling a price stays what it is, and the transaction waits.
             let Ok(raised) = self.key.raise(last, offer, ceiling).await else { continue };
             (self.tell)(raised.hash);
-            let taken = self.submission.broadcast(&raised).await;
-            // Whatever is said of it, it is signed and has left: it has to be looked for too. One that nobody took is
+            // Whatever will be said of it, it is signed and leaves: it has to be looked for too. One that nobody took is
             // handed in again with the next, better price.
-            sent.bids.push(raised);
-            taken?;
-            break;
+            sent.bids.push(raised.clone());
+            return self.submission.broadcast(&raised).await.map(|_| ());
         }
         Ok(())
-    }
-}
-
-/// Whether something was seen often enough, and for long enough, to be believed.
-#[derive(Debug, Default)]
-pub(crate) struct Surely {
-    times: u32,
-    since: Option<Instant>,
-}
-
-impl Surely {
-    /// Notes one look; anything else in between begins it anew.
-    pub(crate) fn seen(&mut self, it: bool, patience: Duration) -> bool {
-        if !it {
-            *self = Self::default();
-            return false;
-        }
-        self.times = self.times.saturating_add(1);
-        let since = *self.since.get_or_insert_with(Instant::now);
-        self.times >= SURELY && since.elapsed() >= patience
     }
 }
 

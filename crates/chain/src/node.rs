@@ -1,11 +1,12 @@
+use crate::snapshot::Snapshot;
 use alloy::{
+    consensus::Transaction as _,
     eips::BlockNumberOrTag,
-    network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256},
     providers::{DynProvider, Provider, ProviderBuilder, ext::DebugApi},
     rpc::client::ClientBuilder,
     rpc::types::{
-        Header, TransactionReceipt, TransactionRequest,
+        Header, TransactionReceipt,
         trace::geth::{CallConfig, GethDebugTracingOptions, GethTrace},
     },
     sol_types::SolCall,
@@ -23,7 +24,14 @@ use async_trait::async_trait;
 use golem_custody::{
     BlockRef, BoxError, Offer, Receipt, SignedTransaction, Submit, TransactionPlan,
 };
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::time::{Instant, sleep};
 use url::Url;
 
@@ -56,6 +64,12 @@ const REJECTIONS: [&str; 14] = [
 const POLL_NEAR: Duration = Duration::from_millis(50);
 /// How often any other is.
 const POLL_FAR: Duration = Duration::from_secs(1);
+/// How long somebody who is behind the others has to catch up.
+const CATCH_UP: Duration = Duration::from_secs(15);
+/// How long a transaction that nobody sees in a block is left before it is handed in again.
+const AGAIN: Duration = Duration::from_secs(20);
+/// What chains to play with call themselves.
+const TOYS: [&str; 3] = ["anvil", "hardhat", "ganache"];
 /// How long a sent transaction may take to be mined, unless the caller says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -78,6 +92,24 @@ pub enum ChainFault {
         url: String,
         /// Why.
         source: Box<RpcError<TransportErrorKind>>,
+    },
+    /// The node has not got as far as another one that was asked before.
+    #[error(
+        "the node is at block {number}, and something of yours is in block {reached}: ask again when it has caught up"
+    )]
+    Behind {
+        /// Where it is.
+        number: u64,
+        /// What it must have.
+        reached: u64,
+    },
+    /// Nothing of this key waits under that hash.
+    #[error("{hash} is no transaction of {sender} that waits for its block; nothing was sent")]
+    NotWaiting {
+        /// The transaction.
+        hash: B256,
+        /// Whose key it is.
+        sender: Address,
     },
     /// The HTTP client could not be made.
     #[error("no HTTP client could be made")]
@@ -188,7 +220,7 @@ pub enum ChainFault {
     },
     /// Another transaction of the same key was mined in its place.
     #[error(
-        "another transaction of the same key took the place of {hash}: it will not take effect"
+        "the node says that the place of {hash} is taken, by it or by another of the same key: look it up before sending again"
     )]
     PlaceTaken {
         /// The transaction.
@@ -219,6 +251,10 @@ pub struct Node {
     confirmations: u64,
     near: bool,
     tell: Tell,
+    /// The last block that something of ours is known to be in: whoever answers for an earlier one is behind.
+    reached: Arc<AtomicU64>,
+    /// A transaction whose place the next one takes.
+    instead: Arc<Mutex<Option<B256>>>,
 }
 
 /// Whom to tell the hash of what is signed before anybody else has it.
@@ -246,9 +282,34 @@ impl Node {
             url: redacted(url),
             source: without_url(source).into(),
         })?;
-        let near = guess_local_url(url);
+        // A real node on this machine, or one behind a tunnel, is no chain to play with.
+        let near = guess_local_url(url)
+            && provider
+                .get_client_version()
+                .await
+                .is_ok_and(|name| TOYS.iter().any(|toy| name.to_lowercase().contains(toy)));
         let tell = Tell(Arc::new(|_: B256| ()));
-        Ok(Self { provider, mailbox, chain_id, patience: PATIENCE, confirmations: 1, near, tell })
+        let (reached, instead) = (Arc::default(), Arc::default());
+        let (patience, confirmations) = (PATIENCE, 1);
+        Ok(Self {
+            provider,
+            mailbox,
+            chain_id,
+            patience,
+            confirmations,
+            near,
+            tell,
+            reached,
+            instead,
+        })
+    }
+
+    /// The same connection, whose next transaction takes the place of one that waits for its block, at a price that nodes
+    /// take for it.
+    #[must_use]
+    pub fn instead_of(self, hash: Option<B256>) -> Self {
+        *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = hash;
+        self
     }
 
     /// The same connection, for which a sent transaction is done only under so many blocks, its own included.
@@ -273,7 +334,17 @@ impl Node {
         self
     }
 
-    /// Whether it is on this machine.
+    /// Notes that a block is there: nobody who has not got as far is believed from now on.
+    pub(crate) fn has_reached(&self, block: u64) {
+        self.reached.fetch_max(block, Relaxed);
+    }
+
+    /// How long somebody who is behind has to catch up; a chain on this machine never is.
+    pub(crate) const fn catching_up(&self) -> Duration {
+        if self.near { Duration::ZERO } else { CATCH_UP }
+    }
+
+    /// Whether it is a chain to play with, on this machine: its clock is its own, and it has one node.
     #[must_use]
     pub const fn is_near(&self) -> bool {
         self.near
@@ -291,23 +362,25 @@ impl Node {
         &self.provider
     }
 
-    /// Calls a view function on the newest state.
+    /// Calls a view function on the newest block: what only waits for a block is not there.
     pub async fn read<C: SolCall>(&self, to: Address, call: C) -> Result<C::Return, ChainFault> {
-        let request = TransactionRequest::default().with_to(to).with_input(call.abi_encode());
-        let answer = self.provider.call(request).await.map_err(|source| ChainFault::Rpc {
-            what: C::SIGNATURE,
-            source: without_url(source).into(),
-        })?;
-        C::abi_decode_returns_validate(&answer).map_err(|source| ChainFault::Answer {
-            contract: to,
-            what: C::SIGNATURE,
-            source: source.into(),
-        })
+        Snapshot::newest(self).await?.read(to, call).await
+    }
+
+    /// The same on the newest block that is as deep as a sent transaction must be.
+    pub async fn read_settled<C: SolCall>(
+        &self,
+        to: Address,
+        call: C,
+    ) -> Result<C::Return, ChainFault> {
+        let head = self.header().await?.number;
+        let settled = head.saturating_sub(self.confirmations.max(1) - 1);
+        Snapshot::at(self, settled).await?.read(to, call).await
     }
 
     /// Code at an address.
     pub async fn code(&self, address: Address) -> Result<Bytes, ChainFault> {
-        self.provider.get_code_at(address).await.map_err(rpc("the code of an address"))
+        Snapshot::newest(self).await?.code(address).await
     }
 
     /// Fails unless there is code at `address`.
@@ -331,7 +404,38 @@ impl Node {
 
     /// The newest block's header.
     pub async fn header(&self) -> Result<Header, ChainFault> {
-        self.header_at(BlockNumberOrTag::Latest).await?.ok_or(ChainFault::NoHead)
+        let began = Instant::now();
+        loop {
+            let head = self.header_at(BlockNumberOrTag::Latest).await?.ok_or(ChainFault::NoHead)?;
+            let reached = self.reached.load(Relaxed);
+            if head.number >= reached || self.near {
+                return Ok(head);
+            }
+            if began.elapsed() >= self.catching_up() {
+                return Err(ChainFault::Behind { number: head.number, reached });
+            }
+            sleep(POLL_FAR).await;
+        }
+    }
+
+    /// Whether a block is the one at its height and, with as many on it as must be, all of them hang together: of several
+    /// nodes behind one address, or between two questions, each may speak of another line.
+    pub(crate) async fn is_buried(
+        &self,
+        number: u64,
+        hash: B256,
+        confirmations: u64,
+    ) -> Result<bool, ChainFault> {
+        let mut below = hash;
+        for height in number..number.saturating_add(confirmations.max(1)) {
+            let Some(header) = self.header_at(height.into()).await? else { return Ok(false) };
+            let fits = if height == number { header.hash } else { header.parent_hash };
+            if fits != below {
+                return Ok(false);
+            }
+            below = header.hash;
+        }
+        Ok(true)
     }
 
     /// The header of a block that must be there.
@@ -370,10 +474,28 @@ impl Node {
             let pending = self.provider.get_transaction_count(sender).pending();
             pending.await.map_err(rpc("a nonce"))
         };
-        let (offer, nonce, balance) = tokio::try_join!(self.offer(), nonce, self.balance(sender))?;
+        let (mut offer, mut nonce, balance) =
+            tokio::try_join!(self.offer(), nonce, self.balance(sender))?;
+        let instead = self.instead.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(hash) = instead {
+            let (place, bid) = self.waiting(hash, sender).await?;
+            (nonce, offer) = (place, bid.raised().or_higher(offer));
+        }
         let Offer { max_fee_per_gas, max_priority_fee_per_gas } = offer;
         let chain_id = self.chain_id;
         Ok(TransactionPlan { chain_id, nonce, max_fee_per_gas, max_priority_fee_per_gas, balance })
+    }
+
+    /// Place and price of a transaction of `sender` that waits for its block.
+    async fn waiting(&self, hash: B256, sender: Address) -> Result<(u64, Offer), ChainFault> {
+        let found = self.provider.get_transaction_by_hash(hash).await;
+        let waits = found.map_err(rpc("a transaction"))?.filter(|transaction| {
+            transaction.block_number.is_none() && transaction.inner.signer() == sender
+        });
+        let Some(waits) = waits else { return Err(ChainFault::NotWaiting { hash, sender }) };
+        let max_fee_per_gas = waits.max_fee_per_gas();
+        let tip = waits.max_priority_fee_per_gas().unwrap_or(max_fee_per_gas);
+        Ok((waits.nonce(), Offer { max_fee_per_gas, max_priority_fee_per_gas: tip }))
     }
 
     /// Hands a signed transaction to the node. What it already has it may be given again: it stays one.
@@ -450,9 +572,18 @@ impl Node {
             Err(silent) => Some(silent),
         };
         let began = Instant::now();
+        let mut handed_in = began;
         loop {
             match self.settled(tx.hash).await {
-                Ok(Some(receipt)) => return Ok(receipt),
+                Ok(Some(receipt)) => {
+                    self.has_reached(receipt.block_number.unwrap_or_default());
+                    return Ok(receipt);
+                }
+                // What it forgot, or a reorganisation undid, it is given again: it stays one transaction.
+                Ok(None) if handed_in.elapsed() >= AGAIN => {
+                    handed_in = Instant::now();
+                    let _ = self.broadcast(tx).await;
+                }
                 Ok(None) => {}
                 Err(away) => fault = fault.or(Some(away)),
             }
@@ -475,10 +606,8 @@ impl Node {
         let (Some(number), Some(block)) = (receipt.block_number, receipt.block_hash) else {
             return Ok(None);
         };
-        let at = self.header_at(number.into()).await?;
-        let top = number.saturating_add(self.confirmations.max(1) - 1);
-        let buried = top == number || self.header_at(top.into()).await?.is_some();
-        Ok(at.filter(|at| at.hash == block && buried).map(|_| receipt))
+        let buried = self.is_buried(number, block, self.confirmations).await?;
+        Ok(buried.then_some(receipt))
     }
 }
 

@@ -3,12 +3,10 @@
 use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
     foresight::redeemed,
-    lane::Surely,
-    node::{once, redacted, rpc, without_url},
-    snapshot::Snapshot,
+    lane::BEFORE,
+    node::{Taken, once, redacted, rpc, without_url},
 };
 use alloy::{
-    eips::BlockNumberOrTag,
     primitives::{Address, B256, Bytes, U256, hex},
     providers::{DynProvider, Provider},
     rpc::types::{Filter, Log, TransactionReceipt},
@@ -37,9 +35,19 @@ const LEAST_GAS: u128 = 21_000;
 const REFUSALS: [i64; 10] =
     [-32_500, -32_501, -32_502, -32_503, -32_504, -32_505, -32_506, -32_507, -32_601, -32_602];
 
-/// Blocks before the one that was newest when an operation was signed in which it is looked for too: a reorganisation may
-/// put it there.
-const BEFORE: u64 = 256;
+/// How many blocks are asked for at once where more are refused.
+const FEW: usize = 10;
+/// Those of them after the first.
+const FEW_MORE: u64 = 9;
+
+/// Whether a bundler that says no may have the operation, or one in its place: bundlers have no code for that, only words, and
+/// not all of them find what waits by its hash.
+fn may_have(words: &str) -> bool {
+    let words = words.to_lowercase();
+    ["already", "known", "duplicate", "replacement", "underpriced", "nonce", "aa25", "aa10"]
+        .iter()
+        .any(|known| words.contains(known))
+}
 
 /// An empty list: not every bundler takes nothing for it.
 const NO_PARAMS: [u8; 0] = [];
@@ -148,9 +156,15 @@ impl<K: SessionSigner> Operations<K> {
         }
         let mut sent = Sent { bids: vec![signed.hash], last: signed, since: began.number };
         let Landed { log, receipt, mined } = self.settle(&mut sent).await?;
+        self.node().has_reached(receipt.block_number);
         if receipt.success {
             let said = redeemed(mined.logs().iter().map(|log| &log.inner), redemption);
-            return Ok(if said { Landing::Done(receipt) } else { Landing::not_redeemed(receipt) });
+            let hash = receipt.hash;
+            return if said {
+                Ok(Landing::Done(receipt))
+            } else {
+                Err(LaneFault::Unproven { hash })
+            };
         }
         Ok(Landing::Failed { receipt, cause: self.cause(&log, redemption).await })
     }
@@ -159,17 +173,26 @@ impl<K: SessionSigner> Operations<K> {
         self.foresight.node()
     }
 
-    async fn hand_over(&self, signed: &SignedOperation) -> Result<(), ChainFault> {
+    async fn hand_over(&self, signed: &SignedOperation) -> Result<Taken, ChainFault> {
         let params = (Wire::of(signed), ENTRY_POINT);
         let answer = self.bundler.raw_request("eth_sendUserOperation".into(), params).await;
-        let hash: B256 = answer.map_err(|source| match source.as_error_resp() {
-            Some(no) if REFUSALS.contains(&no.code) => rpc("an operation")(source),
-            _ => ChainFault::Unanswered { hash: signed.hash, source: without_url(source).into() },
-        })?;
+        let hash: B256 = match answer {
+            Ok(hash) => hash,
+            Err(source) => match source.as_error_resp() {
+                Some(no) if may_have(&no.message) => return Ok(Taken::Known),
+                Some(no) if REFUSALS.contains(&no.code) => {
+                    return Err(rpc("an operation")(source));
+                }
+                _ => {
+                    let source = without_url(source).into();
+                    return Err(ChainFault::Unanswered { hash: signed.hash, source });
+                }
+            },
+        };
         if hash != signed.hash {
             return Err(ChainFault::OtherOperation { sent: signed.hash, named: hash });
         }
-        Ok(())
+        Ok(Taken::New)
     }
 
     /// Whether the bundler may have an operation, or the chain one in its place: who cannot be asked may.
@@ -194,8 +217,8 @@ impl<K: SessionSigner> Operations<K> {
     async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
         let had = self.knows(&sent.last).await;
         match self.hand_over(&sent.last).await {
-            Ok(()) if !had => return Ok(()),
-            Ok(()) | Err(ChainFault::Rpc { .. }) => {}
+            Ok(Taken::New) if !had => return Ok(()),
+            Ok(_) | Err(ChainFault::Rpc { .. }) => {}
             Err(silent) => return Err(silent),
         }
         let least = sent.last.plan.offer.raised();
@@ -211,7 +234,7 @@ impl<K: SessionSigner> Operations<K> {
             // Whatever will be said of it, it is signed and leaves: it has to be looked for too.
             sent.bids.push(raised.hash);
             sent.last = raised;
-            return self.hand_over(&sent.last).await;
+            return self.hand_over(&sent.last).await.map(|_| ());
         }
         Ok(())
     }
@@ -222,13 +245,9 @@ impl<K: SessionSigner> Operations<K> {
         let began = Instant::now();
         let mut handed_over = began;
         let mut fault = None;
-        let mut displaced = Surely::default();
         loop {
-            let sight = self.look(sent).await;
-            let lost = displaced.seen(matches!(sight, Ok(Sight::Displaced)), self.policy.patience);
-            match sight {
+            match self.look(sent).await {
                 Ok(Sight::Deep(landed)) => return Ok(*landed),
-                Ok(Sight::Displaced) if !lost => {}
                 Ok(Sight::Displaced) => {
                     return Err(LaneFault::Displaced { sender: self.address(), nonce });
                 }
@@ -247,44 +266,22 @@ impl<K: SessionSigner> Operations<K> {
         }
     }
 
+    /// What the chain has of the bids, or of another operation in their place, by the entry point's events.
     async fn look(&self, sent: &Sent) -> Result<Sight, ChainFault> {
-        let sight = self.find(sent).await?;
-        if !matches!(sight, Sight::Nothing) {
-            return Ok(sight);
-        }
-        let depth = self.policy.confirmations.max(1) - 1;
-        let head = self.node().header().await?.number;
-        let Some(settled) = head.checked_sub(depth) else { return Ok(Sight::Nothing) };
-        let next =
-            Snapshot::at(self.node(), settled).await?.read(ENTRY_POINT, self.place()).await?;
-        if next <= sent.last.plan.nonce {
-            return Ok(Sight::Nothing);
-        }
-        // Another took the place. If it was one of these after all, its event is there by now.
-        Ok(match self.find(sent).await? {
-            Sight::Nothing => Sight::Displaced,
-            found => found,
-        })
-    }
-
-    async fn find(&self, sent: &Sent) -> Result<Sight, ChainFault> {
         let node = self.node();
-        let filter = Filter::new()
-            .address(ENTRY_POINT)
-            .event_signature(EntryPoint::UserOperationEvent::SIGNATURE_HASH)
-            .topic1(sent.bids.clone())
-            .from_block(sent.since.saturating_sub(BEFORE));
-        let logs = node.provider().get_logs(&filter).await.map_err(rpc("events of operations"))?;
-        for log in logs {
+        for log in self.events(sent).await? {
             let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else { continue };
             let Ok(event) = EntryPoint::UserOperationEvent::decode_log(&log.inner) else {
                 continue;
             };
-            let top = number.saturating_add(self.policy.confirmations.max(1) - 1);
-            let at = node.header_at(BlockNumberOrTag::Number(number)).await?;
-            let buried = node.header_at(BlockNumberOrTag::Number(top)).await?.is_some();
-            if at.is_none_or(|block| block.hash != hash) || !buried {
+            if event.nonce != sent.last.plan.nonce {
+                continue;
+            }
+            if !node.is_buried(number, hash, self.policy.confirmations).await? {
                 return Ok(Sight::Shallow);
+            }
+            if !sent.bids.contains(&event.userOpHash) {
+                return Ok(Sight::Displaced);
             }
             let Some(transaction) = log.transaction_hash else { continue };
             // Of several nodes behind one address one may know less than another.
@@ -298,6 +295,32 @@ impl<K: SessionSigner> Operations<K> {
             return Ok(Sight::Deep(Box::new(Landed { log, receipt, mined })));
         }
         Ok(Sight::Nothing)
+    }
+
+    /// The entry point's events of the account's operations, since they may have been carried.
+    async fn events(&self, sent: &Sent) -> Result<Vec<Log>, ChainFault> {
+        let provider = self.node().provider();
+        let of = |from: u64| {
+            Filter::new()
+                .address(ENTRY_POINT)
+                .event_signature(EntryPoint::UserOperationEvent::SIGNATURE_HASH)
+                .topic2(self.address().into_word())
+                .from_block(from)
+        };
+        let first = sent.since.saturating_sub(BEFORE);
+        let whole = provider.get_logs(&of(first)).await;
+        if !matches!(&whole, Err(limited) if limited.as_error_resp().is_some()) {
+            return whole.map_err(rpc("events of operations"));
+        }
+        // Some answer for a few blocks at once, and no more.
+        let mut all = Vec::new();
+        let head = self.node().header().await?.number;
+        for from in (first..=head).step_by(FEW) {
+            let last = from.saturating_add(FEW_MORE).min(head);
+            let part = provider.get_logs(&of(from).to_block(last)).await;
+            all.extend(part.map_err(rpc("events of operations"))?);
+        }
+        Ok(all)
     }
 
     /// What the entry point wrote down as the operation's revert.

@@ -8,6 +8,25 @@ use alloy::{
     sol_types::SolCall,
 };
 use golem_custody::BlockRef;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How often somebody who is behind is asked again.
+const POLL: Duration = Duration::from_millis(500);
+
+/// An answer of whoever has the block.
+macro_rules! patiently {
+    ($snapshot:ident, $answer:expr) => {{
+        let began = Instant::now();
+        loop {
+            let answer = $answer;
+            if !$snapshot.is_late(&answer, began) {
+                break answer;
+            }
+            sleep(POLL).await;
+        }
+    }};
+}
 
 /// The state of one block, read by its hash: answers that belong together, and know how old they are.
 #[derive(Debug)]
@@ -34,16 +53,28 @@ impl<'a> Snapshot<'a> {
         self.block
     }
 
+    const fn id(&self) -> BlockId {
+        BlockId::hash_canonical(self.block.hash)
+    }
+
+    /// Whether to ask again: of several nodes behind one address one may not have the block yet.
+    fn is_late<T>(&self, answer: &Result<T, ChainFault>, began: Instant) -> bool {
+        matches!(answer, Err(fault) if lacks_block(fault))
+            && began.elapsed() < self.node.catching_up()
+    }
+
     /// Native balance, in wei.
     pub(crate) async fn balance(&self, address: Address) -> Result<U256, ChainFault> {
-        let pinned = self.node.provider().get_balance(address);
-        pinned.block_id(BlockId::hash_canonical(self.block.hash)).await.map_err(rpc("a balance"))
+        let provider = self.node.provider();
+        let balance = || provider.get_balance(address).block_id(self.id());
+        patiently!(self, balance().await.map_err(rpc("a balance")))
     }
 
     /// What stands at an address.
     pub(crate) async fn code(&self, address: Address) -> Result<Bytes, ChainFault> {
-        let pinned = self.node.provider().get_code_at(address);
-        pinned.block_id(BlockId::hash_canonical(self.block.hash)).await.map_err(rpc("code"))
+        let provider = self.node.provider();
+        let code = || provider.get_code_at(address).block_id(self.id());
+        patiently!(self, code().await.map_err(rpc("code")))
     }
 
     /// Calls a view function.
@@ -64,15 +95,26 @@ impl<'a> Snapshot<'a> {
     ) -> Result<C::Return, ChainFault> {
         let request =
             TransactionRequest::default().with_from(from).with_to(to).with_input(call.abi_encode());
-        let pinned =
-            self.node.provider().call(request).block(BlockId::hash_canonical(self.block.hash));
-        let answer = pinned.await.map_err(rpc(C::SIGNATURE))?;
+        let provider = self.node.provider();
+        let call = || provider.call(request.clone()).block(self.id());
+        let answer = patiently!(self, call().await.map_err(rpc(C::SIGNATURE)))?;
         C::abi_decode_returns_validate(&answer).map_err(|source| ChainFault::Answer {
             contract: to,
             what: C::SIGNATURE,
             source: source.into(),
         })
     }
+}
+
+/// Nodes have no code for a block that they do not have, only words.
+fn lacks_block(fault: &ChainFault) -> bool {
+    let ChainFault::Rpc { source, .. } = fault else { return false };
+    source.as_error_resp().is_some_and(|error| {
+        let words = error.message.to_lowercase();
+        ["not found", "unknown block", "out of range", "outofrange"]
+            .iter()
+            .any(|known| words.contains(known))
+    })
 }
 
 /// What a contract said when it reverted, where that is why the node said no.

@@ -33,6 +33,8 @@ pub enum Fault {
     DropAfter,
     /// Half of the answer, and then the end.
     Half,
+    /// Somebody between hands it over twice, and the second answer comes back.
+    Twice,
     /// "Too many requests"; the node does not hear.
     TooMany,
     /// The node hears and does it, and the answer is "too many requests".
@@ -61,6 +63,7 @@ impl fmt::Debug for Fault {
             Self::DropBefore => "a connection that ends before the node hears",
             Self::DropAfter => "a connection that ends after the node heard",
             Self::Half => "half an answer",
+            Self::Twice => "a request that is made twice",
             Self::TooMany => "too many requests",
             Self::TooManyAfter => "too many requests, after the node heard",
             Self::Lie(_) => "a lie",
@@ -227,6 +230,10 @@ async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Resu
             return Ok(Reply::Whole(with_head("200 OK", &serde_json::to_vec(&said)?)));
         }
         _ => {}
+    }
+    if matches!(fault, Some(Fault::Twice)) {
+        node.write_all(request).await?;
+        let _first = message(node).await?;
     }
     node.write_all(request).await?;
     let answer = message(node).await?;

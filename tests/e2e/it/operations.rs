@@ -285,7 +285,7 @@ async fn an_operation_that_a_bundler_swallowed_is_handed_to_it_again() -> Result
     let claim = Fault::Claim(Arc::new(
         move || json!({ "result": *claimed.lock().unwrap_or_else(PoisonError::into_inner) }),
     ));
-    for fault in [claim, Fault::Stall] {
+    for fault in [claim, Fault::Stall, Fault::Twice] {
         let (stage, bundler) = staged().await?;
         let (proxy, mut poor) = behind_proxy(&stage, &bundler, policy()).await?;
         let heard = Arc::clone(&named);

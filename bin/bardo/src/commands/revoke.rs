@@ -50,16 +50,18 @@ impl What {
         }
     }
 
+    /// Whether the manager calls a grant disabled: in a block that is deep enough, and in the newest.
+    async fn disabled(node: &Node, grant: &Delegation) -> Result<(bool, bool), Failure> {
+        node.require("DelegationManager", DELEGATION_MANAGER).await?;
+        let asked = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
+        let settled = node.read_settled(DELEGATION_MANAGER, asked.clone()).await?;
+        Ok((settled, node.read(DELEGATION_MANAGER, asked).await?))
+    }
+
     /// A number that the chain keeps, and that is higher afterwards.
     async fn mark(&self, node: &Node, owner: Address) -> Result<u64, Failure> {
         Ok(match self {
-            Self::Grant(grant) => {
-                node.require("DelegationManager", DELEGATION_MANAGER).await?;
-                let delegation = grant.hash().0;
-                let disabled =
-                    DelegationManager::disabledDelegationsCall { delegationHash: delegation };
-                node.read(DELEGATION_MANAGER, disabled).await?.into()
-            }
+            Self::Grant(grant) => Self::disabled(node, grant).await?.1.into(),
             Self::Golem(golem) => {
                 let entry = Registry::open(node).await?.entry(*golem).await?;
                 entry.map_or(0, |entry| entry.state.min_epoch.into())
@@ -112,12 +114,23 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
         Ok(owner) => owner,
         Err(reason) => return Ok(refused(&reason)),
     };
-    let before = what.mark(&node, owner).await?;
-    if let (What::Grant(grant), 1) = (&what, before) {
+    if let What::Grant(grant) = &what {
         let hash = grant.hash();
-        let json = json!({ "revoked": true, "delegation": hash, "transaction": null });
-        return Ok(Answer::yes(json, format!("{hash} was revoked before; nothing was sent")));
+        match What::disabled(&node, grant).await? {
+            (true, _) => {
+                let json = json!({ "revoked": true, "delegation": hash, "transaction": null });
+                let text = format!("{hash} was revoked before; nothing was sent");
+                return Ok(Answer::yes(json, text));
+            }
+            (false, true) => {
+                return Err(Failure::Fault(anyhow!(
+                    "{hash} is revoked in the newest block, which is not deep enough yet; nothing was sent: ask again in a while"
+                )));
+            }
+            (false, false) => {}
+        }
     }
+    let before = what.mark(&node, owner).await?;
     let ceiling = args.send.ceiling();
     let sent = match keys.as_slice() {
         [key] => alone(&what, &node, key, ceiling).await,
