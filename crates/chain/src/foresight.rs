@@ -16,8 +16,8 @@ use alloy::{
 use async_trait::async_trait;
 use bardo_bindings::framework::DelegationManager;
 use golem_custody::{
-    BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
-    Submit, TransactionPlan,
+    BoxError, Denial, DenialCode, DryRun, Execution, Outcome, Preview, Receipt, Redemption,
+    SignedTransaction, Submit, TransactionPlan,
 };
 use machine::{Machine, Signers};
 use revm::{
@@ -54,6 +54,7 @@ pub struct Foresight {
 struct Ran {
     result: ExecutionResult,
     changes: Vec<golem_custody::Change>,
+    notes: Vec<String>,
 }
 
 impl Foresight {
@@ -241,12 +242,14 @@ impl Call {
             .with_input(self.data.clone())
     }
 
-    fn transaction(&self, chain_id: u64) -> TxEnv {
+    fn transaction(&self, chain_id: u64, price: u128) -> TxEnv {
         TxEnv {
             caller: self.from,
             kind: TxKind::Call(self.to),
             data: self.data.clone(),
             gas_limit: MOST_GAS,
+            // Nothing is paid, but a contract that asks sees a price as it will in a block.
+            gas_price: price,
             chain_id: Some(chain_id),
             ..TxEnv::default()
         }
@@ -341,6 +344,7 @@ fn verdict(
             block: state.block(),
             gas: gas.total_gas_spent().max(gas.floor_gas()),
             changes: ran.changes,
+            notes: ran.notes,
         }),
         ExecutionResult::Revert { output, .. } => Outcome::Refused(explain(&output, redemption)),
         ExecutionResult::Halt { reason, .. } => Outcome::Refused(Denial::new(
@@ -354,10 +358,11 @@ fn verdict(
 fn run(
     state: &State,
     call: &Call,
-    calls: &[(Address, Address)],
+    calls: &[(Address, &Execution)],
     mut machine: Machine<'_>,
 ) -> Result<Result<Ran, String>, Unread> {
-    let transaction = call.transaction(machine.ctx.cfg.chain_id);
+    let price = u128::from(machine.ctx.block.basefee);
+    let transaction = call.transaction(machine.ctx.cfg.chain_id, price);
     let result = match machine.transact_one(transaction) {
         Ok(result) => result,
         Err(EVMError::Database(unread)) => return Err(unread),
@@ -367,9 +372,9 @@ fn run(
         return Ok(Err(format!("{unknown} is built into this chain, and not into this machine")));
     }
     if !result.is_success() {
-        return Ok(Ok(Ran { result, changes: Vec::new() }));
+        return Ok(Ok(Ran { result, changes: Vec::new(), notes: Vec::new() }));
     }
-    let mut candidates = changes::candidates(result.logs(), calls);
+    let (mut candidates, mut unseen) = changes::candidates(result.logs(), calls);
     for (address, account) in &machine.ctx.journal().state {
         let before = state.basic_ref(*address)?.map(|info| info.balance);
         if before != Some(account.info.balance) {
@@ -389,7 +394,19 @@ fn run(
     // Whatever was done on the state is forgotten: what the machine sees next is how it was.
     drop(machine.finalize());
     let before = answers(&mut machine)?;
-    Ok(Ok(Ran { result, changes: changes::changes(&candidates, before, after) }))
+    let (changes, silent) = changes::changes(&candidates, before, after);
+    unseen.extend(silent);
+    let mut notes: Vec<String> = unseen
+        .iter()
+        .map(|token| format!("what {token} moves is not all shown: it does not say what is asked"))
+        .collect();
+    for (_, call) in calls {
+        let codeless = machine.ctx.journal_mut().load_account_with_code(call.target)?;
+        if !call.data.is_empty() && codeless.data.info.is_empty_code_hash() {
+            notes.push(format!("{} has no code: a call of it does nothing", call.target));
+        }
+    }
+    Ok(Ok(Ran { result, changes, notes }))
 }
 
 /// The answer of a view function; none where it has none. Nothing is paid for it, and nobody asks.

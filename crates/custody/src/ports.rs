@@ -47,6 +47,22 @@ pub enum Held {
         /// Who.
         spender: Address,
     },
+    /// Whether somebody may take every item of a collection: one, or zero.
+    Operator {
+        /// The collection.
+        token: Address,
+        /// From whom.
+        owner: Address,
+        /// Who.
+        operator: Address,
+    },
+    /// Who may take one item of a collection: his address as a number.
+    Item {
+        /// The collection.
+        token: Address,
+        /// Which.
+        id: U256,
+    },
 }
 
 /// What a call would do to one number.
@@ -69,6 +85,8 @@ pub struct Preview {
     pub gas: u64,
     /// Balances and allowances that came out otherwise than they were.
     pub changes: Vec<Change>,
+    /// What was not seen, or does not do what it looks like, in words.
+    pub notes: Vec<String>,
 }
 
 /// Answer of a dry run. "Could not find out" is an error, never an answer.

@@ -30,7 +30,7 @@ pub struct Redemption {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Deed {
     context: PermissionContext,
-    targets: Vec<Address>,
+    calls: Vec<Execution>,
     mode: B256,
     execution: Bytes,
 }
@@ -38,12 +38,12 @@ struct Deed {
 impl Deed {
     fn single(context: PermissionContext, call: &Execution) -> Self {
         let execution = (call.target, call.value, call.data.as_ref()).abi_encode_packed().into();
-        Self { context, targets: vec![call.target], mode: MODE_SINGLE, execution }
+        Self { context, calls: vec![call.clone()], mode: MODE_SINGLE, execution }
     }
 
     fn batch(context: PermissionContext, calls: &[Execution]) -> Self {
-        let targets = calls.iter().map(|call| call.target).collect();
-        Self { context, targets, mode: MODE_BATCH, execution: encode_batch(calls) }
+        let execution = encode_batch(calls);
+        Self { context, calls: calls.to_vec(), mode: MODE_BATCH, execution }
     }
 }
 
@@ -91,11 +91,11 @@ impl Redemption {
         self.deeds().map(|deed| &deed.context)
     }
 
-    /// Which account calls which contract, call by call.
-    pub fn calls(&self) -> impl Iterator<Item = (Address, Address)> {
+    /// Which account makes which call.
+    pub fn calls(&self) -> impl Iterator<Item = (Address, &Execution)> {
         self.deeds().flat_map(|deed| {
             let account = deed.context.root().delegator;
-            deed.targets.iter().map(move |target| (account, *target))
+            deed.calls.iter().map(move |call| (account, call))
         })
     }
 

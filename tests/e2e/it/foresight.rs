@@ -15,11 +15,12 @@ use alloy::{
     primitives::{
         Address, B256, Bytes, U256, address,
         aliases::{U24, U160},
+        keccak256,
     },
     providers::{Provider as _, ext::AnvilApi as _},
     rpc::types::{Header, TransactionRequest},
     sol,
-    sol_types::SolCall as _,
+    sol_types::{SolCall as _, SolEvent as _},
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::{
@@ -44,6 +45,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 sol! {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
+    function setApprovalForAll(address operator, bool approved) external;
 }
 
 /// Every code but the two of custody's own, and the one of enforcers that have none.
@@ -330,6 +332,55 @@ async fn an_allowance_that_is_used_without_a_word_is_a_change() -> Result<()> {
     Ok(())
 }
 
+/// Wrapped coins, collections and whoever may take from them; and what cannot be shown is said.
+#[tokio::test]
+async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let (account, by) = (owner.account.address, Address::repeat_byte(0x51));
+    let ether = U256::from(1_000_000_000_000_000_u64);
+    stage.fund(account, ether * U256::from(100), U256::ZERO).await?;
+    // Without calldata: writes one to its only slot, and logs an event of three parties; with it: tells the slot.
+    let collection = |event: B256| {
+        let head = [0x36, 0x15, 0x60, 0x0d, 0x57, 0x5f, 0x54, 0x5f, 0x52, 0x60, 0x20, 0x5f, 0xf3];
+        let log = [0x5b, 0x60, 0x01, 0x5f, 0x55, 0x60, 0x07, 0x60, 0x01, 0x33, 0x7f];
+        let end = [0x5f, 0x5f, 0xa4, 0x00];
+        Bytes::from([&head[..], &log, event.as_slice(), &end].concat())
+    };
+    let (items, several) = (Address::repeat_byte(0x53), Address::repeat_byte(0x54));
+    let provider = stage.node().provider();
+    let single = keccak256("TransferSingle(address,address,address,uint256,uint256)");
+    provider.anvil_set_code(items, collection(Erc20::Transfer::SIGNATURE_HASH)).await?;
+    provider.anvil_set_code(several, collection(single)).await?;
+    provider.anvil_mine(Some(1), None).await?;
+    let (weth, manager) = (stage.book().weth, stage.book().position_manager);
+    let nowhere = Address::repeat_byte(0x55);
+    let plain = |target| Execution { target, value: U256::ZERO, data: Bytes::new() };
+    let wrap = Execution { value: ether, ..call(weth, &Weth9::depositCall {}) };
+    let operate = setApprovalForAllCall { operator: by, approved: true };
+    let typo = Erc20::transferCall { to: by, amount: ether };
+    let calls = [wrap, call(manager, &operate), plain(items), plain(several), call(nowhere, &typo)];
+    let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
+
+    let batch = Redemption::batch(DELEGATION_MANAGER, context, &calls);
+    let outcome = stage.foresight().judge(&batch, by).await?;
+
+    let Outcome::Allowed(preview) = outcome else { bail!("{outcome:?}") };
+    let balance = |token| Held::Balance { asset: Asset::Erc20(token), account };
+    let operator = Held::Operator { token: manager, owner: account, operator: by };
+    for (of, more) in [(balance(weth), ether), (balance(items), U256::ONE), (operator, U256::ONE)] {
+        let change = preview.changes.iter().find(|change| change.of == of);
+        let change = change.with_context(|| format!("{of:?} in {:?}", preview.changes))?;
+        assert_eq!(change.after - change.before, more, "{of:?}");
+    }
+    for unseen in [several, nowhere] {
+        let said = preview.notes.iter().any(|note| note.contains(&unseen.to_string()));
+        ensure!(said, "{unseen} in {:?}", preview.notes);
+    }
+    assert_eq!(preview.notes.len(), 2, "{:?}", preview.notes);
+    Ok(())
+}
+
 /// X2: what another chain has built in, or counts otherwise, is not decided by this machine; the rest is, and of gas that is not
 /// of execution the node is asked.
 #[tokio::test]
@@ -428,9 +479,7 @@ async fn neither_a_manager_that_is_none_nor_changes_without_end_are_allowed() ->
 
     // Three hundred transfers, each of somebody else: count down, log, and begin again until nothing is left.
     let mut code = vec![0x61, 0x01, 0x2c, 0x5b, 0x80, 0x81, 0x7f];
-    code.extend_from_slice(
-        <Erc20::Transfer as alloy::sol_types::SolEvent>::SIGNATURE_HASH.as_slice(),
-    );
+    code.extend_from_slice(Erc20::Transfer::SIGNATURE_HASH.as_slice());
     code.extend_from_slice(&[
         0x60, 0x20, 0x5f, 0xa3, 0x60, 0x01, 0x90, 0x03, 0x80, 0x60, 0x03, 0x57, 0x00,
     ]);

@@ -27,7 +27,7 @@ pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
 
 /// What would come of it, for programs and for people.
 fn allowed(preview: &Preview) -> Answer {
-    let Preview { block, gas, changes } = preview;
+    let Preview { block, gas, changes, notes } = preview;
     let mut lines = vec![format!("allowed: about {gas} gas, judged on block {}", block.number)];
     let mut rows = Vec::new();
     for Change { of, before, after } in changes {
@@ -46,6 +46,16 @@ fn allowed(preview: &Preview) -> Answer {
                 });
                 (named, format!("{spender} may take of {owner}'s {token}"))
             }
+            Held::Operator { token, owner, operator } => {
+                let named = json!({
+                    "kind": "operator", "token": token, "owner": owner, "operator": operator,
+                });
+                (named, format!("{operator} may take every item of {owner}'s {token}"))
+            }
+            Held::Item { token, id } => {
+                let named = json!({ "kind": "item", "token": token, "id": id.to_string() });
+                (named, format!("who may take item {id} of {token}, as a number"))
+            }
         };
         let (more, sign) =
             if after > before { (after - before, '+') } else { (before - after, '-') };
@@ -57,6 +67,7 @@ fn allowed(preview: &Preview) -> Answer {
         }
         rows.push(row);
     }
+    lines.extend(notes.iter().map(|note| format!("  note: {note}")));
     let json = json!({
         "allowed": true,
         "code": null,
@@ -66,6 +77,7 @@ fn allowed(preview: &Preview) -> Answer {
         "block": block.number,
         "blockHash": block.hash,
         "changes": rows,
+        "notes": notes,
     });
     Answer::yes(json, lines.join("\n"))
 }

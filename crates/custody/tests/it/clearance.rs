@@ -74,7 +74,7 @@ impl Operate for FakeChain {
 }
 
 fn allowed() -> Result<Outcome, BoxError> {
-    Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 100, changes: vec![] }))
+    Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 100, changes: vec![], notes: vec![] }))
 }
 
 fn redemption() -> Redemption {
@@ -227,7 +227,14 @@ async fn the_signed_transaction_is_the_judged_one() {
 async fn the_same_cleared_twice_is_not_the_same_transaction() {
     let key = SessionKey::born();
     let chain = FakeChain::new(
-        || Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 300_000, changes: vec![] })),
+        || {
+            Ok(Outcome::Allowed(Preview {
+                block: BLOCK,
+                gas: 300_000,
+                changes: vec![],
+                notes: vec![],
+            }))
+        },
         u64::MAX,
     );
     let (mut transactions, mut operations) = (BTreeSet::new(), BTreeSet::new());
