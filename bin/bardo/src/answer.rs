@@ -67,7 +67,11 @@ pub(crate) fn misused(error: &clap::Error) -> ExitCode {
     let asked = !error.use_stderr();
     if !asked && std::env::args().any(|word| word == "--json") {
         let words = error.to_string();
-        let _ = say(&json!({ "error": words.lines().next().unwrap_or_default() }).to_string());
+        // What is wrong comes first, then how it should be.
+        let what: Vec<&str> =
+            words.lines().map(str::trim).take_while(|line| !line.starts_with("Usage")).collect();
+        let error = what.join(" ").trim_start_matches("error: ").trim().to_owned();
+        let _ = say(&json!({ "error": error, "code": null, "sent": [] }).to_string());
     }
     // A reader that has gone away has seen enough.
     let _ = error.print();

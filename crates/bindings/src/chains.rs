@@ -45,7 +45,7 @@ const FILES: &[(&str, &str)] = &[
     ("sepolia.toml", include_str!("../../../chains/sepolia.toml")),
 ];
 
-/// Chains that go by a name, by the names of their files.
+/// Chains that go by a name, or by the name of their file.
 ///
 /// ```
 /// use bardo_bindings::Chains;
@@ -58,7 +58,7 @@ const FILES: &[(&str, &str)] = &[
 /// # Ok::<(), bardo_bindings::ChainError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chains(BTreeMap<String, ChainSpec>);
+pub struct Chains(BTreeMap<u64, (String, ChainSpec)>);
 
 impl Chains {
     /// The six chains of SPEC C1.
@@ -74,24 +74,23 @@ impl Chains {
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), ChainError> {
         let chain: ChainSpec =
             toml::from_str(text).map_err(|source| ChainError { file: file.to_owned(), source })?;
-        self.0.retain(|_, other| other.chain_id != chain.chain_id);
-        self.0.insert(file.trim_end_matches(".toml").to_owned(), chain);
+        self.0.insert(chain.chain_id, (file.trim_end_matches(".toml").to_owned(), chain));
         Ok(())
     }
 
     /// All of them.
     pub fn all(&self) -> impl Iterator<Item = &ChainSpec> {
-        self.0.values()
+        self.0.values().map(|(_, chain)| chain)
     }
 
     /// The one with this id.
     pub fn of(&self, chain_id: u64) -> Option<&ChainSpec> {
-        self.all().find(|chain| chain.chain_id == chain_id)
+        self.0.get(&chain_id).map(|(_, chain)| chain)
     }
 
     /// The one that goes by `word`: its name or its file's name in any case, or its id.
     pub fn called(&self, word: &str) -> Option<&ChainSpec> {
-        self.0.iter().find_map(|(stem, chain)| {
+        self.0.values().find_map(|(stem, chain)| {
             let called = word.eq_ignore_ascii_case(stem)
                 || word.eq_ignore_ascii_case(&chain.name)
                 || word == chain.chain_id.to_string();

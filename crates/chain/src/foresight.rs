@@ -265,21 +265,31 @@ pub(crate) fn explain(data: &Bytes, redemption: &Redemption) -> Denial {
         .unwrap_or_else(|| explain_revert(data, redemption.context()))
 }
 
-/// Whether the manager says of every link of every grant that it was redeemed. What answers everything with a yes is none.
+/// Whether the manager says of every link of every grant that `redeemer` redeemed it. What answers everything with a yes is
+/// none, and others may be in the same bundle.
 pub(crate) fn redeemed<'a>(
-    logs: impl Iterator<Item = &'a Log> + Clone,
+    logs: impl Iterator<Item = &'a Log>,
     redemption: &Redemption,
+    redeemer: Address,
 ) -> bool {
     let manager = redemption.manager();
-    let of = |root: Address| {
-        let said = logs.clone().filter(|log| log.address == manager).filter(|log| {
-            let event = DelegationManager::RedeemedDelegation::decode_log(log);
-            event.is_ok_and(|event| event.rootDelegator == root)
-        });
-        let links = redemption.contexts().filter(|context| context.root().delegator == root);
-        said.count() >= links.map(|context| context.links().len()).sum()
-    };
-    redemption.contexts().all(|context| of(context.root().delegator))
+    let mut said: Vec<_> = logs
+        .filter(|log| log.address == manager)
+        .filter_map(|log| DelegationManager::RedeemedDelegation::decode_log(log).ok())
+        .filter(|event| event.redeemer == redeemer)
+        .collect();
+    // Each of them speaks of one link, once.
+    redemption.contexts().all(|context| {
+        context.links().iter().all(|link| {
+            let of = said.iter().position(|event| {
+                event.rootDelegator == context.root().delegator
+                    && event.delegation.signature == link.signature
+                    && event.delegation.delegator == link.delegator
+                    && event.delegation.salt == link.salt
+            });
+            of.map(|at| said.swap_remove(at)).is_some()
+        })
+    })
 }
 
 /// The verdict, or what must be read for one.
@@ -335,7 +345,7 @@ fn verdict(
         let why = "it depends on the number of the block, of which Arbitrum has another".to_owned();
         return Ok(Err(ChainFault::Machine { why }));
     }
-    if ran.result.is_success() && !redeemed(ran.result.logs().iter(), redemption) {
+    if ran.result.is_success() && !redeemed(ran.result.logs().iter(), redemption, call.from) {
         let what = "a DelegationManager that redeems";
         return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
     }

@@ -275,7 +275,8 @@ impl<K: SessionSigner> Lane<K> {
             });
             return Ok(Landing::Failed { receipt, cause });
         }
-        if !redeemed(mined.0.logs().iter().map(|log| &log.inner), &redemption) {
+        let logs = mined.0.logs().iter().map(|log| &log.inner);
+        if !redeemed(logs, &redemption, self.sender()) {
             return Err(LaneFault::Unproven { hash: receipt.hash });
         }
         Ok(Landing::Done(receipt))

@@ -158,7 +158,8 @@ impl<K: SessionSigner> Operations<K> {
         let Landed { log, receipt, mined } = self.settle(&mut sent).await?;
         self.node().has_reached(receipt.block_number);
         if receipt.success {
-            let said = redeemed(mined.logs().iter().map(|log| &log.inner), redemption);
+            let logs = mined.logs().iter().map(|log| &log.inner);
+            let said = redeemed(logs, redemption, self.address());
             let hash = receipt.hash;
             return if said {
                 Ok(Landing::Done(receipt))

@@ -1,13 +1,13 @@
-use crate::{ChainFault, DeployError, Node, Presence, inspect};
+use crate::{ChainFault, DeployError, Node, Presence, inspect, snapshot::said};
 use alloy::primitives::Address;
 use bardo_bindings::{
     ChainSpec, Deployable, deployables,
     framework::{
-        DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER, ENTRY_POINT, HYBRID_IMPL, MULTISIG_IMPL,
-        SIMPLE_FACTORY, STATELESS_7702_IMPL,
+        DELEGATION_MANAGER, DETERMINISTIC_DEPLOYER, DeleGator, DelegationManager, ENTRY_POINT,
+        EntryPoint, HYBRID_IMPL, MULTISIG_IMPL, SIMPLE_FACTORY, STATELESS_7702_IMPL,
     },
 };
-use golem_delegation::enforcers;
+use golem_delegation::{SigningDomain, enforcers};
 use serde::Serialize;
 
 /// Whose contract it is, and so who could mend its absence.
@@ -32,7 +32,8 @@ pub enum Part {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Standing {
-    /// Ours, byte by byte; of others some code, which is not compared: it is not ours to know.
+    /// Ours, byte by byte; of the framework something that answers as it does; of others some code, which is not compared: it
+    /// is not ours to know.
     Present,
     /// No code.
     Missing,
@@ -90,11 +91,35 @@ pub fn places(chain: Option<&ChainSpec>) -> Vec<Place> {
 }
 
 impl Place {
+    /// Whether what stands there answers as it should, where there is a question that nothing else answers alike.
+    async fn answers(&self, node: &Node) -> Result<bool, ChainFault> {
+        let at = self.address;
+        Ok(match at {
+            DELEGATION_MANAGER => {
+                let domain = SigningDomain { chain_id: node.chain_id(), manager: at };
+                let said = said(node.read(at, DelegationManager::getDomainHashCall {}).await)?;
+                said == Some(domain.separator())
+            }
+            ENTRY_POINT => {
+                let nonce = EntryPoint::getNonceCall { sender: at, key: Default::default() };
+                said(node.read(at, nonce).await)?.is_some()
+            }
+            STATELESS_7702_IMPL | HYBRID_IMPL | MULTISIG_IMPL => {
+                let manager = said(node.read(at, DeleGator::delegationManagerCall {}).await)?;
+                manager == Some(DELEGATION_MANAGER)
+            }
+            _ => true,
+        })
+    }
+
     /// What stands there now.
     pub async fn look(&self, node: &Node) -> Result<Standing, ChainFault> {
         let Some(contract) = self.exact else {
-            let empty = node.code(self.address).await?.is_empty();
-            return Ok(if empty { Standing::Missing } else { Standing::Present });
+            if node.code(self.address).await?.is_empty() {
+                return Ok(Standing::Missing);
+            }
+            let right = self.answers(node).await?;
+            return Ok(if right { Standing::Present } else { Standing::OtherCode });
         };
         match inspect(node, contract).await {
             Ok(Presence::Verified) => Ok(Standing::Present),

@@ -171,8 +171,8 @@ impl Budget {
     }
 
     /// Takes over what the chain counted by the end of `block`. Nothing that took effect later, and nothing that is under way,
-    /// is lost by it. A word of an earlier block than the last one is taken too, and what took effect here after that block
-    /// counts beside it: a node may be behind. So what a reorganisation undid is given back by the word of a block as late.
+    /// is lost by it. A word of an earlier block than the last one gives nothing back, neither of this Golem's nor of anybody
+    /// else's: a node may be behind. What a reorganisation undid is given back by the word of a block as late.
     ///
     /// ```
     /// use golem_delegation::{Budget, Drift, SpendTerms, SpendWindow};
@@ -194,9 +194,11 @@ impl Budget {
         };
         let counted = SpendWindow::from_word(word);
         let there = counted.spent(now)?;
-        self.counted = counted;
-        self.block = block;
-        self.settled.retain(|settled| settled.block.saturating_add(KEPT) > block);
+        if block >= self.block {
+            self.counted = counted;
+            self.block = block;
+            self.settled.retain(|settled| settled.block.saturating_add(KEPT) > block);
+        }
         Ok(match (there.checked_sub(here), here.checked_sub(there)) {
             (Some(0), _) => Drift::None,
             (Some(more), _) => Drift::ChainCountsMore(more),

@@ -21,6 +21,7 @@ use golem_delegation::{
     grant::Grant,
     terms::{GolemCharter, MortalityTimeWindow},
 };
+use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 const DOLLAR: u64 = 1_000_000;
@@ -305,6 +306,36 @@ async fn owned(stage: &Stage, owner: &Owner) -> Result<()> {
 }
 
 /// A revocation is done when its block stands, whatever the node says to it; and its hash is told before the node has it.
+/// Of several nodes behind one address one is behind: what it says of before is not taken for what there is now.
+#[tokio::test]
+async fn a_node_that_is_behind_is_asked_until_it_has_caught_up() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let (proxy, before) =
+        (Proxy::before(stage.chain().url(), Duration::ZERO).await?, stage.node().header().await?);
+    let old: Value = stage
+        .node()
+        .provider()
+        .raw_request("eth_getBlockByNumber".into(), json!([before.inner.number, false]))
+        .await?;
+    // A name of loopback that is not taken for a chain to play with, which has one node.
+    let url = proxy.url().as_str().replace("127.0.0.1", "0.0.0.0").parse()?;
+    let node = Node::connect(&url).await?;
+    let to = Address::repeat_byte(0x61);
+    let call = Erc20::transferCall { to, amount: U256::from(7) };
+    let pay =
+        Execution { target: stage.book().usdc, value: U256::ZERO, data: call.abi_encode().into() };
+    owner.account.act(&node, &owner.signer, &[pay]).await?;
+    let latest = Fault::lie(move |said| *said = old.clone());
+    proxy.fail("eth_getBlockByNumber", 2, latest);
+
+    let has = node.read(stage.book().usdc, Erc20::balanceOfCall { account: to }).await?;
+
+    assert_eq!(has, U256::from(7));
+    assert_eq!(proxy.failed(), 2, "it was behind, twice");
+    Ok(())
+}
+
 #[tokio::test]
 async fn an_owners_transaction_is_told_first_and_waits_for_its_blocks() -> Result<()> {
     let stage = Stage::open().await?;

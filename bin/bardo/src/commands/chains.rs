@@ -109,6 +109,11 @@ fn advice(found: &[(Part, Standing)]) -> Vec<&'static str> {
     if has(Part::Bardo, Standing::OtherCode) {
         next.push("Somebody else's code stands where Bardo's should: grant nothing on this chain.");
     }
+    if has(Part::Framework, Standing::OtherCode) {
+        next.push(
+            "Something else stands where the delegation framework should: grant nothing on this chain.",
+        );
+    }
     if lacks(Part::Framework) {
         next.push(
             "The delegation framework 1.3.0 is not all there: no grant can be redeemed here. Check that the URL leads \

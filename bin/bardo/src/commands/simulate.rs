@@ -3,15 +3,24 @@ use crate::{
     cli::{CallArgs, SimulateArgs},
     input::{self, Age},
 };
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use golem_chain::Foresight;
 use golem_custody::{Asset, Change, Denial, Execution, Held, Outcome, Preview, Redemption};
+use golem_delegation::ANY_DELEGATE;
 use serde_json::{Value, json};
 
 /// `bardo delegation simulate`
 pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
-    let redeemer = args.redeemer.unwrap_or(redemption.context().leaf().delegate);
+    let delegate = redemption.context().leaf().delegate;
+    let redeemer = match args.redeemer {
+        Some(redeemer) => redeemer,
+        None if delegate == ANY_DELEGATE => {
+            return Err(anyhow!("anybody may redeem this grant: say who with --redeemer ADDRESS"))
+                .or_use();
+        }
+        None => delegate,
+    };
     let node = args.call.node.connect().await?;
     let header = node.header().await?;
     let age = Age::of(&node, header.timestamp)?;

@@ -92,6 +92,19 @@ async fn a_chain_with_everything_is_supported_and_every_address_is_looked_at() -
 }
 
 /// The local chain as it is: what it lacks is not papered over.
+/// Code alone is no framework: it must answer as the framework does on this chain.
+#[tokio::test]
+async fn something_else_in_the_frameworks_place_is_not_supported() -> Result<()> {
+    for at in [DELEGATION_MANAGER, ENTRY_POINT, HYBRID_IMPL] {
+        let stage = whole().await?;
+        put(&stage, at, &[0x00]).await?;
+        let found = bardo(["chains", "check", "--json", "--rpc", stage.chain().url().as_str()])?;
+        assert_eq!(found.code, 1, "{found:?}");
+        assert!(found.stdout.contains("grant nothing on this chain"), "{found:?}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_missing_stock_enforcer_is_named() -> Result<()> {
     let stage = Stage::open().await?;

@@ -3,6 +3,7 @@
 use crate::command::{Key, bardo};
 use alloy::{
     primitives::{B256, U256},
+    providers::{Provider as _, ext::AnvilApi as _},
     sol_types::SolCall,
 };
 use anyhow::{Context, Result, ensure};
@@ -217,6 +218,57 @@ async fn a_grant_of_an_uncreated_vault_says_what_to_do() -> Result<()> {
     ensure!(done.code == 0, "{done:?}");
     let disabled = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
     ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
+    Ok(())
+}
+
+/// G5: what only waits for a block is no revocation, and is made dearer by naming it.
+#[tokio::test]
+async fn a_revocation_that_waits_is_not_called_done_and_can_be_raised() -> Result<()> {
+    let stage = Stage::open().await?;
+    let key = Key::funded(&stage, 0x21).await?;
+    let created = |words: &[&str]| {
+        let rpc = stage.chain().url().as_str();
+        bardo([words, &["--rpc", rpc, "--key-file", &key.file, "--json"]].concat())
+    };
+    ensure!(created(&["vault", "create"])?.code == 0);
+    let vault = hybrid_account(key.address, B256::ZERO, &stage.book().proxy_code);
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 604_800)?;
+    let terms = swap_grant(&stage, SessionKey::born().address(), vault.address, 5, window);
+    let signer = bardo_testkit::fixed_signer(0x21)?;
+    let grant = signer.grant(&stage.domain(), unsigned(vault.address, &terms))?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("grant.json").display().to_string();
+    fs::write(&file, serde_json::to_string(&grant)?)?;
+    let revoke = |more: &[&str]| {
+        created(&[&["delegation", "revoke", "--context", &file, "--timeout", "2"], more].concat())
+    };
+    let provider = stage.node().provider();
+    let disabled = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
+    provider.anvil_set_auto_mine(false).await?;
+
+    let first = revoke(&[])?;
+    let hash = first.json()?["sent"][0].as_str().context("nothing sent")?.to_owned();
+    let status =
+        bardo(["delegation", "status", "--context", &file, "--rpc", stage.chain().url().as_str()])?;
+    let again = revoke(&[])?;
+    let raised = revoke(&["--instead-of", &hash])?;
+    let wrong = revoke(&["--instead-of", &B256::repeat_byte(9).to_string()])?;
+
+    ensure!(first.code == 3, "{first:?}");
+    ensure!(status.code == 0 && status.stdout.starts_with("active"), "{status:?}");
+    // Another one stands behind the first: neither is done.
+    ensure!(again.code == 3 && !again.stdout.contains("\"revoked\":true"), "{again:?}");
+    ensure!(raised.code == 3, "{raised:?}");
+    ensure!(wrong.code == 3 && wrong.stderr.contains("nothing was sent"), "{wrong:?}");
+    let replaced = provider.get_transaction_by_hash(hash.parse()?).await?;
+    ensure!(replaced.is_none_or(|old| old.block_number.is_none()), "the first is out of the queue");
+    provider.anvil_mine(Some(1), None).await?;
+    ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
+    let mined = provider.get_transaction_receipt(hash.parse()?).await?;
+    ensure!(mined.is_none(), "the dearer one was mined in its place");
+    let done = revoke(&[])?;
+    ensure!(done.code == 0 && done.json()?["transaction"].is_null(), "{done:?}");
     Ok(())
 }
 

@@ -162,6 +162,21 @@ proptest! {
 }
 
 /// A node behind the others says what was: what took effect since is not there to be spent again.
+/// Nor what somebody else spent under another grant of the same Golem.
+#[test]
+fn an_older_word_gives_back_nothing_that_others_spent() {
+    let mut budget = Budget::new(terms());
+    let word = SpendWindow::default().spend(U256::from(CAP / 2), &terms(), NOW).unwrap().to_word();
+    budget.reconcile(word, 10, NOW).unwrap();
+    let left = budget.remaining(NOW).unwrap();
+
+    budget.reconcile(U256::ZERO, 7, NOW).unwrap();
+
+    assert_eq!(budget.remaining(NOW).unwrap(), left);
+    budget.reconcile(U256::ZERO, 10, NOW).unwrap();
+    assert_eq!(budget.remaining(NOW).unwrap(), CAP, "a word as late does");
+}
+
 #[test]
 fn an_older_word_loses_nothing() {
     let mut budget = Budget::new(terms());
