@@ -213,6 +213,9 @@ number a decimal string, token 0x0000…0000 the chain's coin, all amounts in ba
       \"minEpoch\": \"1\",       GolemRegistry's lowest epoch of the Golem
       \"generation\": \"0\"      and its owner's generation
     }],
+    \"golems\": [{             GolemRegistry's word: both ends of a life are for ever
+      \"registry\": \"0x…\", \"golemId\": \"0x…\", \"registered\": true, \"closed\": false
+    }],
     \"counters\": [{           what an enforcer counted: calls, amounts; of a period, the present one's
       \"delegation\": \"0x…\", \"enforcer\": \"0x…\", \"count\": \"0\"
     }],

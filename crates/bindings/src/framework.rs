@@ -154,6 +154,18 @@ alloy_sol_types::sol! {
         error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner);
     }
 
+    /// ERC-1271: whether a signature is an account's.
+    #[derive(Debug)]
+    interface SignedBy {
+        function isValidSignature(bytes32 hash, bytes signature) external view returns (bytes4 word);
+    }
+
+    /// What is left of one entry of a list of allowances by period.
+    #[derive(Debug)]
+    interface PeriodEntry {
+        function getAvailableAmount(bytes32 delegationHash, address manager, bytes terms, bytes args) external view returns (uint256 available, bool isNewPeriod, uint256 currentPeriod);
+    }
+
     /// What the framework's enforcers have counted; each has one of these.
     #[derive(Debug)]
     interface Counters {
@@ -161,6 +173,7 @@ alloy_sol_types::sol! {
         function currentNonce(address manager, address delegator) external view returns (uint256 nonce);
         function spentMap(address manager, bytes32 delegationHash) external view returns (uint256 amount);
         function getAvailableAmount(bytes32 delegationHash, address manager, bytes terms) external view returns (uint256 available, bool isNewPeriod, uint256 currentPeriod);
+        function getIsUsed(address manager, address delegator, uint256 id) external view returns (bool used);
         function streamingAllowances(address manager, bytes32 delegationHash) external view returns (uint256 initialAmount, uint256 maxAmount, uint256 amountPerSecond, uint256 startTime, uint256 spent);
     }
 

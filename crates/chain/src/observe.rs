@@ -1,23 +1,23 @@
 //! What the chain knows of a grant: what was counted, what is held, and what it is worth.
 
 use crate::{
-    ChainFault, Node, environment,
+    ChainFault, Foresight, Node, environment,
     registry::GolemState,
     snapshot::{Snapshot, said},
 };
 use alloy::{
-    primitives::{Address, B256, U256},
-    sol_types::SolCall,
+    primitives::{Address, B256, Bytes, U256},
+    sol_types::{SolCall, SolValue},
 };
 use bardo_bindings::{
     GolemCharterEnforcer, GolemRegistry, ReplicantBudgetEnforcer,
     defi::{Erc20, Erc4626, NonfungiblePositionManager, PriceFeed},
-    framework::{Counters, DelegationManager, ENTRY_POINT, EntryPoint},
+    framework::{Counters, DelegationManager, ENTRY_POINT, EntryPoint, PeriodEntry, SignedBy},
 };
-use golem_custody::BlockRef;
+use golem_custody::{BlockRef, Denial, DenialCode, Execution, Outcome, Redemption};
 use golem_delegation::{
-    Delegation, PermissionContext, Rule,
-    blast_radius::{CharterFacts, Observed, Price, TokenFacts},
+    ANY_DELEGATE, Delegation, PermissionContext, Rule, SigningDomain,
+    blast_radius::{CharterFacts, GolemFacts, Observed, Price, TokenFacts},
     terms::{GolemCharter, Listing, Role},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,9 +26,27 @@ use std::collections::{BTreeMap, BTreeSet};
 const COIN: Address = Address::ZERO;
 /// Liquidity positions that are looked at.
 const MAX_POSITIONS: u64 = 64;
+/// Entries of a list of allowances that are looked at.
+const MAX_ENTRIES: usize = 64;
 /// Who pulls tokens that he was approved for.
 const SPENDERS: &[Role] =
     &[Role::SwapRouter, Role::SwapRouter02, Role::PositionManager, Role::Vault];
+
+/// Refusals that do not depend on the call.
+const WHATEVER_THE_CALL: &[DenialCode] = &[
+    DenialCode::Signature,
+    DenialCode::BrokenChain,
+    DenialCode::NoAccount,
+    DenialCode::DelegationDisabled,
+    DenialCode::Paused,
+    DenialCode::NotAlive,
+    DenialCode::Revoked,
+    DenialCode::Superseded,
+    DenialCode::WindowEarly,
+    DenialCode::WindowExpired,
+    DenialCode::Calls,
+    DenialCode::Terms,
+];
 
 /// Facts of one block.
 #[derive(Clone, Debug)]
@@ -37,6 +55,9 @@ pub struct Observation {
     pub block: BlockRef,
     /// What was read there; what a contract would not say is not in it.
     pub facts: Observed,
+    /// What went out in the present period by each entry of a list of allowances, by the link's hash, the enforcer and
+    /// the entry's place; whoever redeems says which entry counts, so that no blast radius knows them.
+    pub entries: BTreeMap<(B256, Address, usize), U256>,
 }
 
 /// Reads what a blast radius, a budget or an owner who asks needs to know of a chain of delegations, all on one block.
@@ -52,6 +73,7 @@ pub async fn observe(
     let on = Snapshot::newest(node).await?;
     let environment = environment();
     let mut facts = Observed::default();
+    let mut entries = BTreeMap::new();
     let mut listings = Vec::new();
     let mut tokens: BTreeSet<Address> = also.iter().copied().chain([COIN]).collect();
     for link in chain.links() {
@@ -62,6 +84,11 @@ pub async fn observe(
         }
         for caveat in &link.caveats {
             let Ok(rule) = environment.read(caveat) else { continue };
+            if let Some((registry, golem)) = rule.golem()
+                && let Some(known) = life(&on, registry, golem).await?
+            {
+                facts.golems.insert((registry, golem), known);
+            }
             if let Rule::GolemCharter(charter) = &rule {
                 let key = (link.delegator, charter.golem_id);
                 let known = charter_facts(&on, manager, caveat.enforcer, link, charter).await?;
@@ -72,11 +99,28 @@ pub async fn observe(
             }
             tokens.extend(token_of(&rule));
             let at = (hash, caveat.enforcer);
-            // Of two caveats of a kind the first one's count is the link's.
+            let asked = Counted { on: &on, manager, link, hash, enforcer: caveat.enforcer };
+            if let Rule::MultiTokenPeriod(list) = &rule {
+                for (place, entry) in list.0.iter().enumerate().take(MAX_ENTRIES) {
+                    let sent = asked.entry(entry.period_amount, &caveat.terms, place).await?;
+                    if let Some(sent) = sent {
+                        entries.entry((hash, caveat.enforcer, place)).or_insert(sent);
+                    }
+                }
+                continue;
+            }
+            if let Rule::Id(_) = &rule {
+                // Each id is one of its own: any that is used ends the link.
+                if let Some(used) = asked.count(&rule, &caveat.terms).await? {
+                    let all = facts.counters.entry(at).or_default();
+                    *all = all.saturating_add(used);
+                }
+                continue;
+            }
+            // Of two other caveats of a kind the first one's count is the link's.
             if facts.counters.contains_key(&at) {
                 continue;
             }
-            let asked = Counted { on: &on, manager, link, hash, enforcer: caveat.enforcer };
             if let Some(count) = asked.count(&rule, &caveat.terms).await? {
                 facts.counters.insert(at, count);
             }
@@ -99,7 +143,7 @@ pub async fn observe(
             pooled.as_ref().map(|pooled| pooled.get(&token).copied().unwrap_or_default());
         facts.tokens.insert(token, known);
     }
-    Ok(Observation { block: on.block(), facts })
+    Ok(Observation { block: on.block(), facts, entries })
 }
 
 async fn charter_facts(
@@ -123,6 +167,86 @@ async fn charter_facts(
         min_epoch: word.map(|word| word.min_epoch),
         generation: known.map(|known| known.generation),
     })
+}
+
+/// What a registry says of a Golem's life; none where it does not answer, or in words that no Golem has.
+async fn life(
+    on: &Snapshot<'_>,
+    registry: Address,
+    golem: B256,
+) -> Result<Option<GolemFacts>, ChainFault> {
+    let word = said(on.read(registry, GolemRegistry::wordCall { golemId: golem }).await)?;
+    let state = word.and_then(GolemState::read);
+    Ok(state.map(|state| GolemFacts { registered: state.registered, closed: state.closed }))
+}
+
+/// Why nothing at all can be redeemed on the block of `seen`; none where nothing speaks against every call.
+///
+/// Asked by a call of nothing: what is refused because of the call says nothing about others. Rules speak in their
+/// order, so that one behind a rule that refuses this call is not heard.
+pub async fn unusable(
+    node: &Node,
+    manager: Address,
+    chain: &PermissionContext,
+    seen: &Observation,
+) -> Result<Option<Denial>, ChainFault> {
+    let BlockRef { number, hash, .. } = seen.block;
+    let header = node.header_of(number).await?;
+    if header.hash != hash {
+        return Err(ChainFault::NoBlock { number });
+    }
+    let (account, delegate) = (chain.root().delegator, chain.leaf().delegate);
+    let nothing = Execution { target: delegate, value: U256::ZERO, data: Bytes::new() };
+    let redemption = Redemption::single(manager, chain.clone(), &nothing);
+    let redeemer = if delegate == ANY_DELEGATE { account } else { delegate };
+    let judged = Foresight::new(node.clone()).judge_at(header, &redemption, redeemer).await;
+    let denial = match judged {
+        Ok(Outcome::Refused(denial)) => Some(denial),
+        Ok(_) => None,
+        // What cannot be run here says nothing either.
+        Err(ChainFault::Machine { .. } | ChainFault::TooMuchUnread { .. }) => None,
+        Err(fault) => return Err(fault),
+    };
+    if let Some(denial) = denial {
+        let on = Snapshot::at(node, number).await?;
+        if denial.code == DenialCode::Reverted {
+            // A signature that cannot even be read fails in words of its own.
+            let domain = SigningDomain { chain_id: node.chain_id(), manager };
+            for link in chain.links() {
+                if !is_signed(&on, &domain, link).await? {
+                    let words = format!("{} did not sign its delegation", link.delegator);
+                    return Ok(Some(Denial::new(DenialCode::Signature, words)));
+                }
+            }
+        }
+        let always = match (denial.code, denial.enforcer) {
+            (DenialCode::OtherCaveat, Some(enforcer)) => on.code(enforcer).await?.is_empty(),
+            (code, _) => WHATEVER_THE_CALL.contains(&code),
+        };
+        if always {
+            return Ok(Some(denial));
+        }
+    }
+    let unknown = seen.facts.golems.iter().find(|(_, known)| !known.registered);
+    Ok(unknown.map(|((_, golem), _)| {
+        Denial::new(DenialCode::NotAlive, format!("Golem {golem} is not on the register"))
+    }))
+}
+
+/// As the manager asks: the account where there is one, and otherwise its key.
+async fn is_signed(
+    on: &Snapshot<'_>,
+    domain: &SigningDomain,
+    link: &Delegation,
+) -> Result<bool, ChainFault> {
+    if on.code(link.delegator).await?.is_empty() {
+        return Ok(domain.verify(link, link.delegator).is_ok());
+    }
+    let (hash, signature) = (domain.digest(link), link.signature.clone());
+    let asked = SignedBy::isValidSignatureCall { hash, signature };
+    let yes = SignedBy::isValidSignatureCall::SELECTOR;
+    Ok(said(on.read_as(domain.manager, link.delegator, asked).await)?
+        .is_some_and(|word| word == yes))
 }
 
 /// One caveat's counter.
@@ -160,12 +284,34 @@ impl Counted<'_> {
                 };
                 said(self.on.read(at, spent).await)?.map(U256::from)
             }
+            Rule::Id(id) => {
+                let delegator = self.link.delegator;
+                let used = Counters::getIsUsedCall { manager, delegator, id: id.0 };
+                said(self.on.read(at, used).await)?.map(U256::from)
+            }
             Rule::Nonce(_) => {
                 let nonce = Counters::currentNonceCall { manager, delegator: self.link.delegator };
                 said(self.on.read(at, nonce).await)?
             }
             _ => None,
         })
+    }
+
+    /// The same by one entry of a list.
+    async fn entry(
+        &self,
+        amount: U256,
+        terms: &[u8],
+        place: usize,
+    ) -> Result<Option<U256>, ChainFault> {
+        let left = PeriodEntry::getAvailableAmountCall {
+            delegationHash: self.hash,
+            manager: self.manager,
+            terms: terms.to_vec().into(),
+            args: U256::from(place).abi_encode().into(),
+        };
+        let left = said(self.on.read(self.enforcer, left).await)?;
+        Ok(left.map(|left| amount.saturating_sub(left.available)))
     }
 
     /// What went out in the present period: what it allows less what is left.

@@ -10,7 +10,7 @@ use alloy::{
 use golem_custody::BlockRef;
 use golem_delegation::{
     PermissionContext,
-    blast_radius::{BlastRadius, BlastRadiusError, Ended},
+    blast_radius::{BlastRadiusError, Ended, Life},
 };
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -153,8 +153,8 @@ pub async fn watch(
         };
         faults = 0;
         let now = seen.block.timestamp;
-        let radius = BlastRadius::of(chain, &environment(), now, &seen.facts)?;
-        if let Some(cause) = radius.ended {
+        let life = Life::of(chain, &environment(), now, &seen.facts)?;
+        if let Some(cause) = life.ended {
             return Ok(End { block: seen.block, cause });
         }
     }

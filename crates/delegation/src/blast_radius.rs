@@ -42,7 +42,7 @@ mod schedule;
 mod words;
 mod worth;
 
-pub use observed::{CharterFacts, Observed, Price, TokenFacts};
+pub use observed::{CharterFacts, GolemFacts, Observed, Price, TokenFacts};
 pub use schedule::SpendSchedule;
 pub use words::{Assumption, Date, Dollars, Ended};
 
@@ -438,6 +438,68 @@ pub struct Point {
     pub at: u64,
     /// How much; `None` is what cannot be told.
     pub micro_dollars: Option<U256>,
+}
+
+/// How long a grant lives, whoever has its key: one that its owner took back is over, though the key be his own.
+///
+/// ```
+/// use golem_delegation::blast_radius::{BlastRadius, Ended, Life, Observed};
+/// # use golem_delegation::{Delegation, Environment, PermissionContext, ROOT_AUTHORITY};
+/// # use alloy_primitives::{Address, Bytes, U256};
+/// # let account = Address::repeat_byte(2);
+/// # let root = Delegation { delegate: account, delegator: account, authority: ROOT_AUTHORITY, caveats: vec![],
+/// #     salt: U256::ZERO, signature: Bytes::new() };
+/// # let (environment, now) = (Environment::default(), 1_800_000_000);
+/// let disabled = Observed { disabled: vec![root.hash().0], ..Observed::default() };
+/// // The account gave it to itself.
+/// let chain = PermissionContext::new(vec![root])?;
+/// let life = Life::of(&chain, &environment, now, &disabled)?;
+/// assert!(matches!(life.ended, Some(Ended::Disabled { .. })));
+/// assert!(BlastRadius::of(&chain, &environment, now, &disabled)?.everything);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// First second from now on at which all links are good.
+    pub from: u64,
+    /// The last; `None` where nothing ends it.
+    pub until: Option<u64>,
+    /// Why it is over, if it is.
+    pub ended: Option<Ended>,
+}
+
+impl Life {
+    /// Of a chain as it stands, with what is known of it at `now`, in seconds.
+    ///
+    /// ```
+    /// use golem_delegation::blast_radius::{Ended, Life, Observed};
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::Timestamp;
+    /// # use alloy_primitives::{Address, Bytes, U256};
+    /// # let clock = Address::repeat_byte(3);
+    /// # let environment = Environment::default().with(Kind::Timestamp, clock);
+    /// # let root = Delegation { delegate: Address::repeat_byte(1), delegator: Address::repeat_byte(2),
+    /// #     authority: ROOT_AUTHORITY, caveats: vec![Caveat::new(clock, Timestamp { after: 0, before: 9 }.encode())],
+    /// #     salt: U256::ZERO, signature: Bytes::new() };
+    /// # let chain = PermissionContext::new(vec![root])?;
+    /// // Good before the ninth second.
+    /// let at = |now| Life::of(&chain, &environment, now, &Observed::default());
+    /// assert_eq!(at(8)?, Life { from: 8, until: Some(8), ended: None });
+    /// assert_eq!(at(9)?.ended, Some(Ended::Expired { at: 8 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(
+        chain: &PermissionContext,
+        environment: &Environment,
+        now: u64,
+        observed: &Observed,
+    ) -> Result<Self, BlastRadiusError> {
+        check_size(chain)?;
+        let key = chain.leaf().delegate;
+        let Law { from, until, ended, .. } =
+            Law::of_the_grant(chain, key, environment, now, observed);
+        Ok(Self { from, until, ended })
+    }
 }
 
 /// The most that a thief of the key can take from now until the grant ends.

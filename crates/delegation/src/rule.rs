@@ -16,7 +16,7 @@ use crate::{
         Timestamp, ValueLte, VaultNav,
     },
 };
-use alloy_primitives::{Address, Bytes};
+use alloy_primitives::{Address, B256, Bytes};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{DeserializeSeed, Error as _},
@@ -118,6 +118,27 @@ macro_rules! rules {
                 match self {
                     $(Self::$name(_) => Some(Kind::$name),)*
                     Self::Opaque(_) => None,
+                }
+            }
+
+            /// The registry and the Golem whose life it asks for; none where it asks for none.
+            ///
+            /// ```
+            /// use golem_delegation::{Rule, terms::DreamMode};
+            /// # use alloy_primitives::{Address, B256};
+            /// let (registry, golem_id) = (Address::repeat_byte(1), B256::repeat_byte(2));
+            /// let awake = Rule::DreamMode(DreamMode { registry, golem_id });
+            /// assert_eq!(awake.golem(), Some((registry, golem_id)));
+            /// ```
+            #[must_use]
+            pub const fn golem(&self) -> Option<(Address, B256)> {
+                match self {
+                    Self::GolemCharter(rule) => Some((rule.registry, rule.golem_id)),
+                    Self::GolemPhase(rule) => Some((rule.registry, rule.golem_id)),
+                    Self::DreamMode(rule) => Some((rule.registry, rule.golem_id)),
+                    Self::EmotionalState(rule) => Some((rule.registry, rule.golem_id)),
+                    Self::Holdings(rule) => Some((rule.registry, rule.golem_id)),
+                    _ => None,
                 }
             }
 

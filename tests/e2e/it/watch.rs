@@ -1,12 +1,24 @@
 //! SPEC G5, D19: that a grant ended is known from the block in which it did, told or asked for.
 
-use alloy::{primitives::U256, sol, sol_types::SolCall as _};
+use alloy::{
+    primitives::{B256, U256},
+    sol,
+    sol_types::SolCall as _,
+};
 use anyhow::{Context as _, Result, ensure};
-use bardo_bindings::{GolemRegistry, framework::DELEGATION_MANAGER, golem_registry};
-use bardo_testkit::{Agent, Fault, Owner, Proxy, Stage, dollars, swap};
+use bardo_bindings::{
+    GolemRegistry, dream_mode_enforcer, framework::DELEGATION_MANAGER, golem_registry,
+};
+use bardo_testkit::{
+    Agent, Fault, Owner, Proxy, STIPEND, Stage, charter_of, chartered, dollars, swap,
+};
 use golem_chain::{AccountKind, End, Heads, Node, WatchFault, observe, revocation, watch};
+use golem_custody::{SessionKey, SessionSigner as _};
 use golem_delegation::{
-    Caveat, Delegation, PermissionContext, State, blast_radius::Ended, enforcers, terms::Nonce,
+    Caveat, Delegation, PermissionContext, State,
+    blast_radius::Ended,
+    enforcers,
+    terms::{DreamMode, GolemCharter, Nonce},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -89,6 +101,33 @@ async fn a_revocation_is_known_in_its_block_told_or_asked_for() -> Result<()> {
         let block = revoke_all(&stage, &owner).await?;
         let end = ended(watched).await?;
         assert_eq!((end.block.number, end.cause.state()), (block, State::RevokedByOwner));
+
+        // A Golem that dies, and one that its owner takes off the register; by a charter or by another rule.
+        let ways = [(true, true), (true, false), (false, true), (false, false)];
+        for (salt, (closes, by_charter)) in (1..).zip(ways) {
+            let key = SessionKey::born();
+            let salt = B256::repeat_byte(salt);
+            let law = charter_of(&stage, &owner, salt, key.address(), |_| ()).await?;
+            let GolemCharter { golem_id, registry, .. } = law;
+            let mut grant = chartered(&law)?;
+            if !by_charter {
+                let awake = DreamMode { golem_id, registry };
+                grant.caveats = vec![Caveat::new(dream_mode_enforcer(), awake.encode())];
+            }
+            let grant = owner.signer.grant(&stage.domain(), grant)?;
+            let watched = watching(heads(&stage)?, &grant).await?;
+            let (who, data, cause) = if closes {
+                let close = GolemRegistry::closeCall { golemId: golem_id }.abi_encode();
+                stage.fund(key.address(), STIPEND, U256::ZERO).await?;
+                (key.address(), close, Ended::Closed { golem: golem_id })
+            } else {
+                let off = GolemRegistry::deregisterCall { golemId: golem_id }.abi_encode();
+                (owner.signer.address(), off, Ended::Deregistered { golem: golem_id })
+            };
+            let receipt = stage.send_as(who, registry, U256::ZERO, data.into()).await?;
+            let end = ended(watched).await?;
+            assert_eq!((Some(end.block.number), end.cause), (receipt.block_number, cause));
+        }
 
         // All grants that name the account's nonce end with it.
         let mut agent = Agent::hired(&stage, &owner, 5).await?;

@@ -5,11 +5,12 @@ use crate::{
     prose::{paragraphs, wrapped},
 };
 use alloy::primitives::U256;
-use golem_chain::{Observation, environment, observe};
+use golem_chain::{Observation, environment, observe, unusable};
+use golem_custody::{Denial, DenialCode};
 use golem_delegation::{
     PermissionContext, Rule, SpendWindow, State,
-    blast_radius::{BlastRadius, Date, Dollars, Observed},
-    terms::GolemCharter,
+    blast_radius::{BlastRadius, Date, Dollars, Ended, Life},
+    terms::{Class, GolemCharter},
 };
 use serde_json::{Value, json};
 
@@ -18,29 +19,49 @@ pub(crate) async fn status(args: &GrantStatusArgs) -> Result<Answer, Failure> {
     let chain = input::context(&args.context)?;
     let node = args.node.connect().await?;
     node.require("DelegationManager", args.manager).await?;
-    let Observation { block, facts } = observe(&node, args.manager, &chain, &args.tokens).await?;
-    let radius = BlastRadius::of(&chain, &environment(), block.timestamp, &facts).or_use()?;
-    let state = radius.ended.as_ref().map_or(State::Active, |ended| ended.state());
-    let cause = radius.ended.as_ref().map(ToString::to_string);
-    let lines = budgets(&chain, &facts, block.timestamp);
+    let seen = observe(&node, args.manager, &chain, &args.tokens).await?;
+    let Observation { block, facts, .. } = &seen;
+    let now = block.timestamp;
+    let life = Life::of(&chain, &environment(), now, facts).or_use()?;
+    let radius = BlastRadius::of(&chain, &environment(), now, facts).or_use()?;
+    let verdict = match life.ended {
+        Some(ended) => Verdict::Ended(ended),
+        None => {
+            let early = || {
+                let words = format!("it begins on {}", Date(life.from));
+                (life.from > now).then(|| Denial::new(DenialCode::WindowEarly, words))
+            };
+            let denial = unusable(&node, args.manager, &chain, &seen).await?.or_else(early);
+            denial.map_or(Verdict::Active, Verdict::Unusable)
+        }
+    };
+    let (state, shown) = verdict.state();
+    let cause = verdict.cause();
+    let lines = budgets(&chain, &seen);
 
     let mut text = match &cause {
-        Some(cause) => format!("{state}: {cause}\n"),
-        None => format!("{state}\n"),
+        Some(cause) => format!("{shown}: {cause}\n"),
+        None => format!("{shown}\n"),
     };
     text.push_str(&format!("as of block {}, {}\n", block.number, Date(block.timestamp)));
     let age = Age::of(&node, block.timestamp)?;
     if let Some(warning) = age.warning() {
         text.push_str(&format!("{warning}\n"));
     }
-    match radius.until {
+    match life.until {
         Some(until) => text.push_str(&format!("until {}\n", Date(until))),
         None => text.push_str("without an end\n"),
     }
     for line in &lines {
         text.push_str(&format!("{}\n", line.words));
     }
-    if state == State::Active {
+    // A thief may need no grant: the key is the account's own, or was given a higher link.
+    let takes = match &verdict {
+        Verdict::Active => true,
+        Verdict::Ended(_) => radius.ended.is_none(),
+        Verdict::Unusable(_) => false,
+    };
+    if takes {
         text.push_str(&format!("{}\n", wrapped(&radius.to_string(), "").join("\n")));
     }
     let links: Vec<Value> = chain
@@ -52,10 +73,11 @@ pub(crate) async fn status(args: &GrantStatusArgs) -> Result<Answer, Failure> {
         })
         .collect();
     let json = json!({
-        "state": name(state),
+        "state": state,
         "cause": cause,
+        "code": verdict.code(),
         "block": { "number": block.number, "hash": block.hash, "timestamp": block.timestamp, "ageSeconds": age.seconds },
-        "until": radius.until,
+        "until": life.until,
         "links": links,
         "limits": lines.iter().map(|line| &line.json).collect::<Vec<_>>(),
         "blastRadius": {
@@ -64,17 +86,54 @@ pub(crate) async fn status(args: &GrantStatusArgs) -> Result<Answer, Failure> {
         },
     });
     let text = paragraphs(&text);
-    Ok(if state == State::Active { Answer::yes(json, text) } else { Answer::no(json, text) })
+    Ok(match verdict {
+        Verdict::Active => Answer::yes(json, text),
+        _ => Answer::no(json, text),
+    })
 }
 
-/// For programs.
-const fn name(state: State) -> &'static str {
-    match state {
-        State::Active => "active",
-        State::RevokedByOwner => "revokedByOwner",
-        State::Expired => "expired",
-        State::Exhausted => "exhausted",
-        _ => "unknown",
+/// What the chain says of a grant.
+enum Verdict {
+    /// Nothing is known against it.
+    Active,
+    /// It is over for ever.
+    Ended(Ended),
+    /// It never lived, or does not yet: whatever is asked for is refused.
+    Unusable(Denial),
+}
+
+impl Verdict {
+    /// For programs, and for people.
+    fn state(&self) -> (&'static str, String) {
+        let state = match self {
+            Self::Active => State::Active,
+            Self::Ended(ended) => ended.state(),
+            Self::Unusable(_) => return ("unusable", "unusable".to_owned()),
+        };
+        let name = match state {
+            State::Active => "active",
+            State::RevokedByOwner => "revokedByOwner",
+            State::Expired => "expired",
+            State::Exhausted => "exhausted",
+            _ => "unknown",
+        };
+        (name, state.to_string())
+    }
+
+    fn cause(&self) -> Option<String> {
+        match self {
+            Self::Active => None,
+            Self::Ended(ended) => Some(ended.to_string()),
+            Self::Unusable(denial) => Some(denial.to_string()),
+        }
+    }
+
+    /// As `simulate` has it.
+    const fn code(&self) -> Option<DenialCode> {
+        match self {
+            Self::Unusable(denial) => Some(denial.code),
+            _ => None,
+        }
     }
 }
 
@@ -85,7 +144,8 @@ struct Limit {
 }
 
 /// What was spent, called and paid, beside what may be (SPEC G11).
-fn budgets(chain: &PermissionContext, facts: &Observed, now: u64) -> Vec<Limit> {
+fn budgets(chain: &PermissionContext, seen: &Observation) -> Vec<Limit> {
+    let Observation { block, facts, entries } = seen;
     let environment = environment();
     let mut all = Vec::new();
     for link in chain.links() {
@@ -96,7 +156,13 @@ fn budgets(chain: &PermissionContext, facts: &Observed, now: u64) -> Vec<Limit> 
                 Ok(Rule::GolemCharter(charter)) => {
                     let known = facts.charters.get(&(link.delegator, charter.golem_id));
                     let word = known.and_then(|known| known.spend_window);
-                    all.push(spent(&charter, word, now));
+                    all.push(spent(&charter, word, block.timestamp));
+                    if charter.classes.contains(Class::GasTopUp) {
+                        let word = known.and_then(|known| known.gas_window);
+                        let gas = in_window(word, block.timestamp).map(U256::from);
+                        let most = U256::from(charter.gas_daily_cap);
+                        all.push(counted("gwei of gas money of late", gas, most));
+                    }
                 }
                 Ok(Rule::LimitedCalls(limit)) => all.push(counted("calls", count, limit.0)),
                 Ok(Rule::ReplicantBudget(budget)) => {
@@ -114,6 +180,27 @@ fn budgets(chain: &PermissionContext, facts: &Observed, now: u64) -> Vec<Limit> 
                 Ok(Rule::NativeTokenPeriodTransfer(rule)) => {
                     all.push(counted("wei in this period", count, rule.period_amount));
                 }
+                Ok(Rule::NativeTokenTransferAmount(most)) => {
+                    all.push(counted("wei", count, most.0));
+                }
+                Ok(Rule::Erc20Streaming(rule)) => {
+                    let what = format!("base units of {} in its stream", rule.token_address);
+                    all.push(counted(&what, count, rule.max_amount));
+                }
+                Ok(Rule::NativeTokenStreaming(rule)) => {
+                    all.push(counted("wei in its stream", count, rule.max_amount));
+                }
+                Ok(Rule::MultiTokenPeriod(list)) => {
+                    for (place, entry) in list.0.iter().enumerate() {
+                        let used = entries.get(&(hash.0, caveat.enforcer, place)).copied();
+                        let what = if entry.token.is_zero() {
+                            "wei in this period".to_owned()
+                        } else {
+                            format!("base units of {} in this period", entry.token)
+                        };
+                        all.push(counted(&what, used, entry.period_amount));
+                    }
+                }
                 _ => {}
             }
         }
@@ -121,10 +208,14 @@ fn budgets(chain: &PermissionContext, facts: &Observed, now: u64) -> Vec<Limit> 
     all
 }
 
+/// What counts now in a window.
+fn in_window(word: Option<U256>, now: u64) -> Option<u128> {
+    word.and_then(|word| SpendWindow::from_word(word).spent(now).ok())
+}
+
 /// The charter's window: what counts now, of the cap.
 fn spent(charter: &GolemCharter, word: Option<U256>, now: u64) -> Limit {
-    let window = word.map(SpendWindow::from_word);
-    let spent = window.and_then(|window| window.spent(now).ok());
+    let spent = in_window(word, now);
     let cap = U256::from(charter.spend_cap);
     let shown =
         spent.map_or_else(|| "?".to_owned(), |spent| Dollars(U256::from(spent)).to_string());

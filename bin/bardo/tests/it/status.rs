@@ -1,10 +1,26 @@
 //! SPEC G5, G11: what an owner is told of his grant, by the chain alone.
 
 use crate::command::{Ran, bardo};
-use anyhow::{Context, Result};
-use bardo_testkit::{Agent, Stage, dollars, fair_swap, swap};
+use alloy::{
+    primitives::{Address, B256, U256},
+    sol_types::SolCall as _,
+};
+use anyhow::{Context, Result, ensure};
+use bardo_bindings::{
+    GolemRegistry, dream_mode_enforcer, framework::DELEGATION_MANAGER, golem_registry,
+};
+use bardo_testkit::{
+    Agent, Owner, STIPEND, Stage, charter_of, chartered, dollars, fair_swap, swap,
+};
 use golem_chain::{AccountKind, revocation};
-use golem_delegation::Delegation;
+use golem_custody::{Execution, OwnerSigner, SessionKey, SessionSigner as _};
+use golem_delegation::{
+    Caveat, Delegation, ROOT_AUTHORITY, SigningDomain, enforcers,
+    terms::{
+        DreamMode, Erc20Streaming, GolemCharter, Id, MortalityTimeWindow, MultiTokenPeriod,
+        NativeTokenStreaming, NativeTokenTransferAmount, TokenPeriod,
+    },
+};
 use serde_json::json;
 use std::fs;
 
@@ -65,8 +81,7 @@ async fn each_end_of_a_grant_is_told_apart() -> Result<()> {
     // Its owner.
     let second = Agent::hired(&stage, &owner, 5).await?;
     let disable = revocation(&second.grant);
-    let manager = bardo_bindings::framework::DELEGATION_MANAGER;
-    stage.send_as(second.account, manager, Default::default(), disable).await?;
+    stage.send_as(second.account, DELEGATION_MANAGER, Default::default(), disable).await?;
     let revoked = asked(&stage, &second.grant, "status").await?;
     assert_eq!((revoked.code, &revoked.json()?["state"]), (1, &json!("revokedByOwner")));
     assert_eq!(revoked.json()?["links"][0]["disabled"], true);
@@ -83,5 +98,206 @@ async fn each_end_of_a_grant_is_told_apart() -> Result<()> {
     stage.warp(stage.now().await? + 604_801).await?;
     let late = asked(&stage, &third.grant, "status").await?;
     assert_eq!((late.code, &late.json()?["state"]), (1, &json!("expired")));
+    Ok(())
+}
+
+/// A root delegation of `owner` to a new key.
+fn granted(stage: &Stage, owner: &Owner, caveats: Vec<Caveat>) -> Result<Agent> {
+    let key = SessionKey::born();
+    let account = owner.account.address;
+    let grant = Delegation {
+        delegate: key.address(),
+        delegator: account,
+        authority: ROOT_AUTHORITY,
+        caveats,
+        salt: U256::ZERO,
+        signature: Default::default(),
+    };
+    let grant = owner.signer.grant(&stage.domain(), grant)?;
+    Ok(Agent { key, grant, account })
+}
+
+/// What is told of a grant that refuses everything, and why.
+async fn refuses(stage: &Stage, grant: &Delegation) -> Result<(serde_json::Value, String)> {
+    let ran = asked(stage, grant, "status").await?;
+    ensure!(ran.code == 1, "{ran:?}");
+    let said = ran.json()?;
+    ensure!(said["state"] == "unusable", "{said}");
+    Ok((said["code"].clone(), said["cause"].as_str().context("no cause")?.to_owned()))
+}
+
+/// What never lived is not alive, though nobody has ended it.
+#[tokio::test]
+async fn a_grant_that_cannot_be_used_is_not_active() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let good = Agent::hired(&stage, &owner, 5).await?.grant;
+    assert_eq!(asked(&stage, &good, "status").await?.code, 0);
+
+    let unsigned = Delegation { signature: Default::default(), ..good.clone() };
+    assert_eq!(refuses(&stage, &unsigned).await?.0, "DEL-SIGNATURE");
+    let elsewhere = SigningDomain { chain_id: stage.domain().chain_id + 1, ..stage.domain() };
+    let foreign = owner.signer.grant(&elsewhere, good.clone())?;
+    assert_eq!(refuses(&stage, &foreign).await?.0, "DEL-SIGNATURE");
+
+    let nobody = OwnerSigner::born();
+    let homeless = Delegation { delegator: nobody.address(), ..good.clone() };
+    let homeless = nobody.grant(&stage.domain(), homeless)?;
+    assert_eq!(refuses(&stage, &homeless).await?.0, "DEL-NO-ACCOUNT");
+
+    let nothing = Address::repeat_byte(0xe7);
+    let missing = granted(&stage, &owner, vec![Caveat::new(nothing, vec![])])?.grant;
+    let (code, cause) = refuses(&stage, &missing).await?;
+    ensure!(code == "CAV-OTHER" && cause.contains(&nothing.to_string()), "{code} {cause}");
+
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now + 86_400, now + 604_800)?;
+    let early = Agent::hired_for(&stage, &owner, 5, window).await?.grant;
+    assert_eq!(refuses(&stage, &early).await?.0, "CAV-WINDOW-EARLY");
+
+    let unborn = DreamMode { golem_id: B256::repeat_byte(9), registry: golem_registry() };
+    let unborn = Caveat::new(dream_mode_enforcer(), unborn.encode());
+    // Also behind a rule that refuses the question itself.
+    let behind = [good.caveats.clone(), vec![unborn.clone()]].concat();
+    for caveats in [vec![unborn], behind] {
+        let unborn = granted(&stage, &owner, caveats)?.grant;
+        assert_eq!(refuses(&stage, &unborn).await?.0, "CAV-NOT-ALIVE");
+    }
+    Ok(())
+}
+
+/// Dead Golems and used ids are over for ever.
+#[tokio::test]
+async fn a_dead_golem_and_a_used_id_end_a_grant() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    for (closes, state, cause) in
+        [(true, "expired", "is dead"), (false, "revokedByOwner", "off the register")]
+    {
+        let key = SessionKey::born();
+        stage.fund(key.address(), STIPEND, U256::ZERO).await?;
+        let salt = B256::repeat_byte(u8::from(closes));
+        let law = charter_of(&stage, &owner, salt, key.address(), |_| ()).await?;
+        let GolemCharter { golem_id, registry, .. } = law;
+        let grant = owner.signer.grant(&stage.domain(), chartered(&law)?)?;
+        assert_eq!(asked(&stage, &grant, "status").await?.code, 0);
+        let (who, data) = if closes {
+            (key.address(), GolemRegistry::closeCall { golemId: golem_id }.abi_encode())
+        } else {
+            (
+                owner.signer.address(),
+                GolemRegistry::deregisterCall { golemId: golem_id }.abi_encode(),
+            )
+        };
+        ensure!(stage.send_as(who, registry, U256::ZERO, data.into()).await?.status());
+
+        let ran = asked(&stage, &grant, "status").await?;
+
+        let said = ran.json()?;
+        assert_eq!((ran.code, &said["state"]), (1, &json!(state)), "{said}");
+        ensure!(said["cause"].as_str().is_some_and(|words| words.contains(cause)), "{said}");
+    }
+
+    // Behind a rule that refuses a call of nothing.
+    let hired = Agent::hired(&stage, &owner, 5).await?.grant.caveats;
+    let once = Caveat::new(enforcers::ID, Id(U256::from(8)).encode());
+    let first = granted(&stage, &owner, vec![once.clone()])?;
+    let second = granted(&stage, &owner, [hired, vec![once]].concat())?;
+    assert_eq!(asked(&stage, &second.grant, "status").await?.code, 0);
+    stage.fund(first.key.address(), STIPEND, U256::ZERO).await?;
+    let nothing = Execution { target: first.account, value: U256::ZERO, data: Default::default() };
+    let _ = first.attempt(&stage, &nothing).await?.receipt()?;
+    for used in [first, second] {
+        let ran = asked(&stage, &used.grant, "status").await?;
+        assert_eq!((ran.code, &ran.json()?["state"]), (1, &json!("exhausted")), "{ran:?}");
+    }
+    Ok(())
+}
+
+/// Whoever has the account's own key, or its owner's, needs no grant; the grant is over all the same.
+#[tokio::test]
+async fn a_revoked_grant_to_its_owner_is_revoked() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let mut own = Agent::hired(&stage, &owner, 5).await?.grant;
+    own.delegate = own.delegator;
+    let own = owner.signer.grant(&stage.domain(), own)?;
+    let other = stage.owner(AccountKind::Hybrid).await?;
+    let law = charter_of(&stage, &other, B256::ZERO, other.signer.address(), |_| ()).await?;
+    let by_charter = other.signer.grant(&stage.domain(), chartered(&law)?)?;
+    for grant in [own, by_charter] {
+        let alive = asked(&stage, &grant, "status").await?;
+        ensure!(alive.code == 0 && !alive.json()?["until"].is_null(), "{alive:?}");
+        let disable = revocation(&grant);
+        stage.send_as(grant.delegator, DELEGATION_MANAGER, U256::ZERO, disable).await?;
+
+        let ran = asked(&stage, &grant, "status").await?;
+
+        let said = ran.json()?;
+        assert_eq!((ran.code, &said["state"]), (1, &json!("revokedByOwner")), "{said}");
+        let sentence = said["blastRadius"]["sentence"].as_str().context("none")?;
+        ensure!(sentence.contains("take everything"), "{sentence}");
+    }
+    Ok(())
+}
+
+/// Every limit that is counted has a line.
+#[tokio::test]
+async fn every_limit_that_is_counted_is_shown() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let (coin, usdc) = (Address::ZERO, stage.book().usdc);
+    let start = U256::from(stage.now().await? - 1_000);
+    let (five, ten, day) = (U256::from(5), U256::from(10), U256::from(86_400));
+    let entry =
+        |token| TokenPeriod { token, period_amount: ten, period_duration: day, start_date: start };
+    let stream = NativeTokenStreaming {
+        initial_amount: ten,
+        max_amount: ten,
+        amount_per_second: five,
+        start_time: start,
+    };
+    let tokens = Erc20Streaming {
+        token_address: usdc,
+        initial_amount: ten,
+        max_amount: ten,
+        amount_per_second: five,
+        start_time: start,
+    };
+    let list = MultiTokenPeriod(vec![entry(usdc), entry(coin)]);
+    let mut coins = Agent::hired(&stage, &owner, 5).await?;
+    let cases = [
+        (
+            enforcers::NATIVE_TOKEN_TRANSFER_AMOUNT,
+            NativeTokenTransferAmount(ten).encode(),
+            0,
+            "wei",
+        ),
+        (enforcers::NATIVE_TOKEN_STREAMING, stream.encode()?, 0, "wei in its stream"),
+        (enforcers::MULTI_TOKEN_PERIOD, list.encode()?, 1, "wei in this period"),
+    ];
+    let friend =
+        Execution { target: Address::repeat_byte(0xf1), value: five, data: Default::default() };
+    for (enforcer, terms, line, kind) in cases {
+        let mut grant = Delegation { caveats: vec![Caveat::new(enforcer, terms)], ..coins.grant };
+        // Which entry of the list.
+        grant.caveats[0].args = U256::from(line).to_be_bytes_vec().into();
+        coins.grant = owner.signer.grant(&stage.domain(), grant)?;
+        let _ = coins.attempt(&stage, &friend).await?.receipt()?;
+
+        let said = asked(&stage, &coins.grant, "status").await?.json()?;
+
+        let expected = json!({ "kind": kind, "used": "5", "most": "10" });
+        assert_eq!(said["limits"][line], expected, "{said}");
+    }
+    let caveat = Caveat::new(enforcers::ERC20_STREAMING, tokens.encode()?);
+    let streamed = granted(&stage, &owner, vec![caveat])?.grant;
+    let said = asked(&stage, &streamed, "status").await?.json()?;
+    let kind = format!("base units of {usdc} in its stream");
+    assert_eq!(said["limits"][0], json!({ "kind": kind, "used": "0", "most": "10" }));
+    let said =
+        asked(&stage, &Agent::chartered(&stage, &owner, |_| ()).await?.grant, "status").await?;
+    let gas = &said.json()?["limits"][1];
+    ensure!(gas["kind"] == "gwei of gas money of late" && gas["used"] == "0", "{gas}");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What of a chain binds whoever holds its key.
 
-use super::{Assumption, Ended, Observed, SpendSchedule, outflow::Outflow};
+use super::{Assumption, Ended, GolemFacts, Observed, SpendSchedule, outflow::Outflow};
 use crate::{
     ANY_DELEGATE, Delegation, Environment, Kind, PermissionContext, Rule, SpendRefusal, SpendTerms,
     SpendWindow,
@@ -62,6 +62,19 @@ impl Law {
         now: u64,
         observed: &Observed,
     ) -> Self {
+        let mut law = Self::of_the_grant(chain, key, environment, now, observed);
+        law.say_who(chain, key);
+        law
+    }
+
+    /// What binds whoever redeems it, though the account be his own.
+    pub(super) fn of_the_grant(
+        chain: &PermissionContext,
+        key: Address,
+        environment: &Environment,
+        now: u64,
+        observed: &Observed,
+    ) -> Self {
         let mut law = Self {
             now,
             from: now,
@@ -89,6 +102,9 @@ impl Law {
             for (caveat, rule) in link.caveats.iter().zip(rules) {
                 let enforcer = caveat.enforcer;
                 let count = observed.counters.get(&(hash, enforcer)).copied();
+                if let Some((registry, golem)) = rule.as_ref().ok().and_then(Rule::golem) {
+                    law.live(golem, observed.golems.get(&(registry, golem)));
+                }
                 match rule {
                     // Whoever redeems says which entry counts, and of two lists either may have been the first there.
                     Ok(rule @ Rule::MultiTokenPeriod(_)) if entangled => {
@@ -114,7 +130,6 @@ impl Law {
         }
         law.count_charters(chain, key, environment, observed);
         law.compare_prices();
-        law.say_who(chain, key);
         law
     }
 
@@ -162,6 +177,12 @@ impl Law {
     /// Whether nothing says at all what may leave.
     pub(super) fn is_boundless(&self) -> bool {
         self.owned || (self.is_open() && !self.outflow.is_closed())
+    }
+
+    /// Death is for ever, and so is leaving the register.
+    fn live(&mut self, golem: B256, known: Option<&GolemFacts>) {
+        let Some(GolemFacts { registered, closed: true }) = known else { return };
+        self.end(if *registered { Ended::Closed { golem } } else { Ended::Deregistered { golem } });
     }
 
     fn end(&mut self, why: Ended) {
@@ -230,6 +251,12 @@ impl Law {
                 if current > nonce.0 {
                     self.end(Ended::NonceRaised { nonce: nonce.0, current });
                 }
+            }
+            Rule::Id(id) => {
+                if count.is_some_and(|used| !used.is_zero()) {
+                    self.end(Ended::IdUsed { id: id.0 });
+                }
+                self.or_not_counted(false, rule);
             }
             Rule::Opaque(opaque) => self.not_counted(opaque.enforcer.to_string()),
             Rule::ValueLte(_) | Rule::ExactCalldata(_) | Rule::MultiTokenPeriod(_) => {

@@ -18,6 +18,11 @@ use std::{collections::BTreeMap, fmt};
 ///     "golemId": "0x2222222222222222222222222222222222222222222222222222222222222222",
 ///     "spendWindow": "0", "gasWindow": "0", "settlement": "0", "minEpoch": "0", "generation": "0"
 ///   }],
+///   "golems": [{
+///     "registry": "0x5555555555555555555555555555555555555555",
+///     "golemId": "0x2222222222222222222222222222222222222222222222222222222222222222",
+///     "registered": true, "closed": false
+///   }],
 ///   "counters": [],
 ///   "vaults": [{
 ///     "vault": "0x4444444444444444444444444444444444444444",
@@ -38,8 +43,11 @@ pub struct Observed {
     pub disabled: Vec<B256>,
     /// Charters, by the link's delegator and the Golem.
     pub charters: BTreeMap<(Address, B256), CharterFacts>,
+    /// Golems whose life a rule asks for, by the registry and the Golem.
+    pub golems: BTreeMap<(Address, B256), GolemFacts>,
     /// What enforcers have counted, by the link's hash and the enforcer: calls, base units that were sent, for an
-    /// allowance by period those of the present one, for a life's budget micro-dollars, for a nonce the account's.
+    /// allowance by period those of the present one, for a life's budget micro-dollars, for a nonce the account's, for ids that
+    /// count once how many are used.
     pub counters: BTreeMap<(B256, Address), U256>,
     /// What each vault that a charter lists is made of, by its `asset()`.
     pub vaults: BTreeMap<Address, Address>,
@@ -70,6 +78,24 @@ pub struct CharterFacts {
     pub min_epoch: Option<u16>,
     /// How often the owner has revoked everything, by the registry.
     pub generation: Option<u32>,
+}
+
+/// What a registry says of a Golem's life. Both ends are for ever; one that was never registered may yet be.
+///
+/// ```
+/// use golem_delegation::blast_radius::{GolemFacts, Observed};
+/// # use alloy_primitives::{Address, B256};
+/// let (registry, golem) = (Address::repeat_byte(1), B256::repeat_byte(7));
+/// let dead = GolemFacts { registered: true, closed: true };
+/// let observed = Observed { golems: [((registry, golem), dead)].into(), ..Observed::default() };
+/// assert!(observed.golems[&(registry, golem)].closed);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GolemFacts {
+    /// On the register.
+    pub registered: bool,
+    /// Dead; one that was taken off the register is dead as well.
+    pub closed: bool,
 }
 
 /// What a feed says.
@@ -122,8 +148,8 @@ pub struct TokenFacts {
 impl<'de> Deserialize<'de> for Observed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Object(entries) = Object::<Entries>::deserialize(deserializer)?;
-        let Entries { disabled, charters, counters, vaults, tokens } = entries;
-        Ok(Self { disabled, charters, counters, vaults, tokens })
+        let Entries { disabled, charters, golems, counters, vaults, tokens } = entries;
+        Ok(Self { disabled, charters, golems, counters, vaults, tokens })
     }
 }
 
@@ -133,6 +159,8 @@ struct Entries {
     disabled: Vec<B256>,
     #[serde(deserialize_with = "charters")]
     charters: BTreeMap<(Address, B256), CharterFacts>,
+    #[serde(deserialize_with = "golems")]
+    golems: BTreeMap<(Address, B256), GolemFacts>,
     #[serde(deserialize_with = "counters")]
     counters: BTreeMap<(B256, Address), U256>,
     #[serde(deserialize_with = "vaults")]
@@ -156,6 +184,15 @@ struct CharterEntry {
     min_epoch: Option<u16>,
     #[serde(default, deserialize_with = "decimal::some_u32")]
     generation: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GolemEntry {
+    registry: Address,
+    golem_id: B256,
+    registered: bool,
+    closed: bool,
 }
 
 #[derive(Deserialize)]
@@ -203,6 +240,17 @@ fn charters<'de, D: Deserializer<'de>>(
             entry;
         let facts = CharterFacts { spend_window, gas_window, settlement, min_epoch, generation };
         ((entry.delegator, entry.golem_id), facts)
+    }))
+    .map_err(D::Error::custom)
+}
+
+fn golems<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<(Address, B256), GolemFacts>, D::Error> {
+    let entries = Vec::<Object<GolemEntry>>::deserialize(deserializer)?;
+    once(entries.into_iter().map(|Object(entry)| {
+        let GolemEntry { registry, golem_id, registered, closed } = entry;
+        ((registry, golem_id), GolemFacts { registered, closed })
     }))
     .map_err(D::Error::custom)
 }

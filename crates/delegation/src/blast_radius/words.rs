@@ -250,6 +250,21 @@ pub enum Ended {
         /// The owner's.
         current: u32,
     },
+    /// The owner took the Golem off the register.
+    Deregistered {
+        /// Which.
+        golem: B256,
+    },
+    /// The Golem is dead.
+    Closed {
+        /// Which.
+        golem: B256,
+    },
+    /// An id that counts once is used.
+    IdUsed {
+        /// Of the link.
+        id: U256,
+    },
     /// No redemptions are left.
     NoCallsLeft {
         /// The link's hash.
@@ -273,12 +288,15 @@ impl Ended {
     #[must_use]
     pub const fn state(&self) -> State {
         match self {
-            Self::Expired { .. } => State::Expired,
+            Self::Expired { .. } | Self::Closed { .. } => State::Expired,
             Self::Disabled { .. }
             | Self::EpochRevoked { .. }
             | Self::NonceRaised { .. }
+            | Self::Deregistered { .. }
             | Self::GenerationRevoked { .. } => State::RevokedByOwner,
-            Self::NoCallsLeft { .. } | Self::WindowRefuses { .. } => State::Exhausted,
+            Self::IdUsed { .. } | Self::NoCallsLeft { .. } | Self::WindowRefuses { .. } => {
+                State::Exhausted
+            }
         }
     }
 }
@@ -297,6 +315,11 @@ impl fmt::Display for Ended {
             Self::NonceRaised { nonce, current } => {
                 write!(f, "nonce {nonce} is revoked: the account's is {current} now")
             }
+            Self::Deregistered { golem } => {
+                write!(f, "Golem {golem} was taken off the register by its owner")
+            }
+            Self::Closed { golem } => write!(f, "Golem {golem} is dead"),
+            Self::IdUsed { id } => write!(f, "id {id} counts once, and is used"),
             Self::NoCallsLeft { delegation } => {
                 write!(f, "delegation {delegation} has no redemptions left")
             }

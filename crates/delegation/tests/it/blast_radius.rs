@@ -6,13 +6,13 @@ use golem_delegation::{
     ANY_DELEGATE, Caveat, Delegation, Environment, Kind, MAX_CONTEXT_BYTES, PermissionContext,
     ROOT_AUTHORITY, Rule, SpendTerms, SpendWindow,
     blast_radius::{
-        Assumption, BlastRadius, BlastRadiusError, CharterFacts, DAY, Ended, MAX_ASSETS,
-        MAX_CAVEATS, MAX_DAYS, Missing, Observed, Price, SpendSchedule, TokenFacts,
+        Assumption, BlastRadius, BlastRadiusError, CharterFacts, DAY, Ended, GolemFacts, Life,
+        MAX_ASSETS, MAX_CAVEATS, MAX_DAYS, Missing, Observed, Price, SpendSchedule, TokenFacts,
     },
     terms::{
         Cadence, CharterMood, Class, Classes, DreamMode, Erc20PeriodTransfer, Erc20Streaming,
-        Erc20TransferAmount, ExactCalldata, GolemCharter, GolemPhase, LimitedCalls, ListedTarget,
-        ListedToken, Listing, MoodBounds, MortalityTimeWindow, MultiTokenPeriod,
+        Erc20TransferAmount, ExactCalldata, GolemCharter, GolemPhase, Id, LimitedCalls,
+        ListedTarget, ListedToken, Listing, MoodBounds, MortalityTimeWindow, MultiTokenPeriod,
         NativeTokenPeriodTransfer, NativeTokenStreaming, NativeTokenTransferAmount, Nonce,
         Redeemer, ReplicantBudget, Role, Timestamp, TokenPeriod, ValueLte,
     },
@@ -382,6 +382,22 @@ fn nothing_is_left_to_take_once_the_grant_is_over() {
     // The account's own, and one that has yet to come.
     assert!([5, 6].iter().all(|nonce| of(vec![numbered(*nonce)], NOW, &raised).ended.is_none()));
 
+    let lives = |registered: bool, closed: bool| {
+        let golems =
+            [((Address::repeat_byte(0x4e), GOLEM), GolemFacts { registered, closed })].into();
+        Observed { golems, ..poor.clone() }
+    };
+    // One that is not on the register yet may be put there.
+    for alive in [lives(true, false), lives(false, false)] {
+        assert_eq!(of(vec![link.clone()], NOW, &alive), of(vec![link.clone()], NOW, &poor));
+    }
+    let once = root(&[charter(), Rule::Id(Id(U256::from(8)))]);
+    let enforcer = environment().enforcer(Kind::Id).unwrap();
+    let mut ids = poor.clone();
+    ids.counters.insert((once.hash().0, enforcer), U256::ZERO);
+    assert!(of(vec![once.clone()], NOW, &ids).ended.is_none());
+    ids.counters.insert((once.hash().0, enforcer), U256::from(1));
+
     let ends = [
         of(vec![link.clone()], NOW + WEEK, &poor),
         of(vec![link.clone()], NOW, &disabled),
@@ -390,6 +406,9 @@ fn nothing_is_left_to_take_once_the_grant_is_over() {
         of(vec![link.clone()], NOW, &superseded),
         of(vec![limited], NOW, &counted),
         of(vec![numbered(4)], NOW, &raised),
+        of(vec![link.clone()], NOW, &lives(true, true)),
+        of(vec![link.clone()], NOW, &lives(false, true)),
+        of(vec![once], NOW, &ids),
     ];
 
     assert!(matches!(ends[0].ended, Some(Ended::Expired { .. })));
@@ -402,6 +421,9 @@ fn nothing_is_left_to_take_once_the_grant_is_over() {
         ends[6].to_string().matches("nonce 4 is revoked: the account's is 5 now").count(),
         1
     );
+    assert_eq!(ends[7].ended, Some(Ended::Closed { golem: GOLEM }));
+    assert_eq!(ends[8].ended, Some(Ended::Deregistered { golem: GOLEM }));
+    assert_eq!(ends[9].ended, Some(Ended::IdUsed { id: U256::from(8) }));
     for end in ends {
         assert_eq!(end.total(), micro(0), "{end}");
         assert!(end.assets.iter().all(|asset| asset.amount == micro(0)));
@@ -1603,6 +1625,14 @@ fn an_owners_key_takes_everything_also_under_a_dead_grant() {
         whole(NOW, &disabled);
         whole(NOW + 2 * WEEK, &facts());
         whole(NOW - WEEK, &facts());
+        // But the grant itself is over, or has not begun.
+        let chain = PermissionContext::new(vec![grant.clone()]).unwrap();
+        let life = |now, facts: &Observed| Life::of(&chain, &environment(), now, facts).unwrap();
+        let last = NOW + WEEK - 1;
+        assert_eq!(life(NOW, &facts()), Life { from: NOW, until: Some(last), ended: None });
+        assert_eq!(life(NOW - WEEK, &facts()).from, NOW);
+        assert!(matches!(life(NOW, &disabled).ended, Some(Ended::Disabled { .. })));
+        assert_eq!(life(last + 1, &facts()).ended, Some(Ended::Expired { at: last }));
     }
 }
 
