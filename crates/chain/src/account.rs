@@ -5,6 +5,7 @@ use crate::{
     snapshot::said,
 };
 use alloy::{
+    eips::BlockId,
     network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256, keccak256},
     providers::Provider,
@@ -204,10 +205,12 @@ impl Account {
             .with_to(self.owner)
             .with_input(own_batch(calls));
         request.authorization_list = upgrade.map(|signed| vec![signed]);
-        let gas = node.provider().estimate_gas(request).await.map_err(|source| {
-            let source = rpc("an estimate of the transaction")(source);
-            OwnerError::WouldFail { to: self.owner, source }
-        })?;
+        let gas = node.provider().estimate_gas(request).block(BlockId::latest()).await.map_err(
+            |source| {
+                let source = rpc("an estimate of the transaction")(source);
+                OwnerError::WouldFail { to: self.owner, source }
+            },
+        )?;
         Ok(U256::from(gas).saturating_mul(U256::from(plan.max_fee_per_gas)))
     }
 

@@ -1,6 +1,6 @@
 use crate::{ChainFault, Node, node::rpc};
 use alloy::{
-    eips::eip7702::SignedAuthorization,
+    eips::{BlockId, eip7702::SignedAuthorization},
     network::TransactionBuilder,
     primitives::{Address, B256, Bytes, U256},
     providers::Provider,
@@ -147,6 +147,8 @@ pub(crate) async fn send(
     let gas = node
         .provider()
         .estimate_gas(request)
+        // What only waits for a block may never be in one.
+        .block(BlockId::latest())
         .await
         .map_err(rpc("an estimate of the transaction"))
         .map_err(|source| OwnerError::WouldFail { to, source })?;

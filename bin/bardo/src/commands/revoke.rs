@@ -5,8 +5,9 @@ use crate::{
 };
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
-    rpc::types::TransactionReceipt,
-    sol_types::SolCall,
+    providers::Provider,
+    rpc::types::{Filter, TransactionReceipt},
+    sol_types::{SolCall, SolEvent},
 };
 use anyhow::anyhow;
 use bardo_bindings::{
@@ -80,6 +81,16 @@ impl What {
             Self::Golem(golem) => format!("every charter of Golem {golem}"),
             Self::All => format!("every charter of {owner}"),
         }
+    }
+
+    /// How many Golems of an owner the registry ever logged; none where the node does not say. A mistaken key owns none.
+    async fn golems(node: &Node, owner: Address) -> Option<usize> {
+        let filter = Filter::new()
+            .address(golem_registry())
+            .event_signature(GolemRegistry::GolemRegistered::SIGNATURE_HASH)
+            .topic2(owner.into_word())
+            .from_block(0);
+        node.provider().get_logs(&filter).await.ok().map(|logs| logs.len())
     }
 
     /// What goes on all the same.
@@ -160,16 +171,25 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
         What::Golem(_) => ("minEpoch", json!(after)),
         What::All => ("generation", json!(after)),
     };
+    let golems = match &what {
+        What::All => What::golems(&node, owner).await,
+        What::Grant(_) | What::Golem(_) => None,
+    };
     let answer = if after > before {
         let mut text = format!("revoked: {words} ({} gas)", receipt.gas_used);
         if let Some(beside) = what.beside() {
             text.push_str(&format!("\n{beside}"));
         }
+        if golems == Some(0) {
+            text.push_str(&format!(
+                "\nNo Golem of {owner} is on the register: is this the right key?"
+            ));
+        }
         Answer::yes(json, text)
     } else {
         Answer::no(json, format!("not revoked, though the transaction went through: {words}"))
     };
-    Ok(answer.with(name, value))
+    Ok(answer.with(name, value).with("golems", golems))
 }
 
 fn refused(reason: &str) -> Answer {

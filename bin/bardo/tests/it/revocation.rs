@@ -185,6 +185,7 @@ async fn an_owner_revokes_one_grant_or_all_charters_by_one_transaction() -> Resu
         ensure!(on.code == 0, "the other goes on: {on:?}");
         let done = revoke("owner.json", &["--all"])?;
         ensure!(done.code == 0 && done.json()?["generation"] == 1, "{done:?}");
+        ensure!(done.json()?["golems"] == 2, "{done:?}");
         ensure!(allowed("other.grant", &fair)?.json()?["code"] == "CAV-REVOKED");
         ensure!(revoke("owner.json", &[])?.code == 2, "which one?");
     }
@@ -266,7 +267,7 @@ async fn a_revocation_that_waits_is_not_called_done_and_can_be_raised() -> Resul
     provider.anvil_mine(Some(1), None).await?;
     ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
     let mined = provider.get_transaction_receipt(hash.parse()?).await?;
-    ensure!(mined.is_none(), "the dearer one was mined in its place");
+    ensure!(mined.is_none(), "the dearer one was mined in its place: {raised:?}");
     let done = revoke(&[])?;
     ensure!(done.code == 0 && done.json()?["transaction"].is_null(), "{done:?}");
     Ok(())
