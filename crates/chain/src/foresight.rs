@@ -4,7 +4,7 @@ mod changes;
 mod machine;
 mod state;
 
-use crate::{ChainFault, Node, explain_revert, node::rpc};
+use crate::{ChainFault, Node, node::rpc};
 use alloy::sol_types::SolEvent as _;
 use alloy::{
     eips::BlockId,
@@ -112,8 +112,8 @@ impl Foresight {
         redemption: &Redemption,
         redeemer: Address,
     ) -> Result<Denial, ChainFault> {
-        if let Some(data) = self.node.revert_data(receipt.hash).await {
-            return Ok(explain(&data, redemption));
+        if let Some(failure) = self.node.failure(receipt.hash).await {
+            return Ok(failure.explain(redemption));
         }
         let block = self.node.header_of(receipt.block_number).await?;
         let parent = self.node.header_of(receipt.block_number.saturating_sub(1)).await?;
@@ -242,27 +242,18 @@ impl Call {
             .with_input(self.data.clone())
     }
 
-    fn transaction(&self, chain_id: u64, price: u128) -> TxEnv {
+    fn transaction(&self, chain_id: u64, within: &Header) -> TxEnv {
         TxEnv {
             caller: self.from,
             kind: TxKind::Call(self.to),
             data: self.data.clone(),
             gas_limit: MOST_GAS,
             // Nothing is paid, but a contract that asks sees a price as it will in a block.
-            gas_price: price,
+            gas_price: within.base_fee_per_gas.unwrap_or_default().into(),
             chain_id: Some(chain_id),
             ..TxEnv::default()
         }
     }
-}
-
-/// The refusal in words. Of several grants each may be the one: who knows the rule that spoke has the word.
-pub(crate) fn explain(data: &Bytes, redemption: &Redemption) -> Denial {
-    redemption
-        .contexts()
-        .map(|context| explain_revert(data, context))
-        .find(|denial| denial.code != DenialCode::Reverted)
-        .unwrap_or_else(|| explain_revert(data, redemption.context()))
 }
 
 /// Whether the manager says of every link of every grant that `redeemer` redeemed it. What answers everything with a yes is
@@ -356,7 +347,19 @@ fn verdict(
             changes: ran.changes,
             notes: ran.notes,
         }),
-        ExecutionResult::Revert { output, .. } => Outcome::Refused(explain(&output, redemption)),
+        // Run once more, slower, to see who it was: the words alone could be anybody's.
+        ExecutionResult::Revert { .. } => {
+            let machine = Machine::new(state, chain_id, state.within.number, signers);
+            match machine.failure(call.transaction(chain_id, &state.within)) {
+                Ok(Some(failure)) => Outcome::Refused(failure.explain(redemption)),
+                Ok(None) => {
+                    let why = "a call that reverted does not do so again".to_owned();
+                    return Ok(Err(ChainFault::Machine { why }));
+                }
+                Err(EVMError::Database(unread)) => return Err(unread),
+                Err(other) => return Ok(Err(ChainFault::Machine { why: other.to_string() })),
+            }
+        }
         ExecutionResult::Halt { reason, .. } => Outcome::Refused(Denial::new(
             DenialCode::Reverted,
             format!("the call could not be finished: {reason:?}"),
@@ -371,8 +374,7 @@ fn run(
     calls: &[(Address, &Execution)],
     mut machine: Machine<'_>,
 ) -> Result<Result<Ran, String>, Unread> {
-    let price = u128::from(machine.ctx.block.basefee);
-    let transaction = call.transaction(machine.ctx.cfg.chain_id, price);
+    let transaction = call.transaction(machine.ctx.cfg.chain_id, &state.within);
     let result = match machine.transact_one(transaction) {
         Ok(result) => result,
         Err(EVMError::Database(unread)) => return Err(unread),

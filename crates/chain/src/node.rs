@@ -1,4 +1,4 @@
-use crate::snapshot::Snapshot;
+use crate::{refusal::Failure, snapshot::Snapshot};
 use alloy::{
     consensus::Transaction as _,
     eips::BlockNumberOrTag,
@@ -457,13 +457,11 @@ impl Node {
         Ok(Some(header))
     }
 
-    /// What a mined transaction reverted with, from a node that keeps traces.
-    pub(crate) async fn revert_data(&self, hash: B256) -> Option<Bytes> {
-        let options = GethDebugTracingOptions::call_tracer(CallConfig::default().only_top_call());
+    /// How a mined transaction reverted, from a node that keeps traces.
+    pub(crate) async fn failure(&self, hash: B256) -> Option<Failure> {
+        let options = GethDebugTracingOptions::call_tracer(CallConfig::default());
         match self.provider.debug_trace_transaction(hash, options).await {
-            Ok(GethTrace::CallTracer(frame)) if frame.error.is_some() => {
-                frame.output.filter(|data| !data.is_empty())
-            }
+            Ok(GethTrace::CallTracer(top)) => Failure::traced(top),
             _ => None,
         }
     }

@@ -341,7 +341,7 @@ impl<K: SessionSigner> Operations<K> {
             .iter()
             .find_map(|log| EntryPoint::UserOperationRevertReason::decode_log(&log.inner).ok());
         match reason {
-            Some(reason) => crate::foresight::explain(&reason.revertReason, redemption),
+            Some(reason) => crate::refusal::explain_any(&reason.revertReason, redemption),
             None => Denial::new(
                 DenialCode::Reverted,
                 "the operation failed, and the entry point kept no reason: it may have run out of gas",

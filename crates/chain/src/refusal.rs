@@ -1,4 +1,5 @@
 mod beside;
+mod origin;
 mod rules;
 mod stock;
 
@@ -7,38 +8,57 @@ use alloy::{
     sol_types::{Revert, SolError, SolInterface},
 };
 use bardo_bindings::framework::DelegationManager::DelegationManagerErrors as ManagerError;
-use golem_custody::{Denial, DenialCode};
+use golem_custody::{Denial, DenialCode, Redemption};
 use golem_delegation::{Caveat, PermissionContext, enforcers, terms::LogicalOrWrapper};
+pub(crate) use origin::{Failure, Frame, Lack};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Says in plain words why the chain refused, with the bound the owner signed.
 ///
-/// What is not recognised is still a refusal: the revert data is shown as it came. The words are
-/// as good as the data: a target that reverts with the manager's own errors is taken for it.
+/// What is not recognised is still a refusal: the revert data is shown as it came.
+///
+/// Data does not say who reverted with it. A target that reverts with an error of the manager, or of
+/// an enforcer that the grant names, is taken for it; of two caveats of one enforcer both bounds are
+/// shown; and a rule that several enforcers of the grant share is said in the name of one of them. A
+/// dry run sees who it was and has none of these doubts.
 #[must_use]
 pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
-    if data.is_empty() {
-        return Denial::new(
-            DenialCode::Reverted,
-            "the call failed at its target, which gave no reason",
-        );
-    }
+    explain_data(data, &asked(caveats(context)))
+}
+
+/// The same of a redemption that may stand on several grants, any of which may have refused.
+pub(crate) fn explain_any(data: &Bytes, redemption: &Redemption) -> Denial {
+    explain_data(data, &asked(redemption.contexts().flat_map(caveats)))
+}
+
+fn explain_data(data: &Bytes, asked: &[Caveat]) -> Denial {
     if let Ok(error) = ManagerError::abi_decode(data) {
         return manager(&error);
     }
-    let ours = beside::explain(data, context).or_else(|| rules::explain(data, context));
-    if let Some(denial) = ours.or_else(|| stock::explain_error(data, context)) {
-        return denial;
-    }
-    if let Ok(revert) = Revert::abi_decode(data) {
-        let reason = printable(&revert.reason);
-        return stock::explain(&reason, context)
-            .unwrap_or_else(|| Denial::new(DenialCode::Reverted, target_words(&reason)));
-    }
-    Denial::new(
-        DenialCode::Reverted,
-        format!("the call failed at its target with data {}", printable(&data.to_string())),
-    )
+    enforcer(data, asked).unwrap_or_else(|| target(data))
+}
+
+/// What one of the caveats that were asked says.
+fn enforcer(data: &Bytes, asked: &[Caveat]) -> Option<Denial> {
+    beside::explain(data, asked)
+        .or_else(|| rules::explain(data, asked))
+        .or_else(|| stock::explain_error(data, asked))
+        .or_else(|| {
+            let revert = Revert::abi_decode(data).ok()?;
+            stock::explain(&printable(&revert.reason), asked)
+        })
+}
+
+/// What anybody else says, in his own words.
+fn target(data: &Bytes) -> Denial {
+    let how = if data.is_empty() {
+        ", which gave no reason".to_owned()
+    } else if let Ok(revert) = Revert::abi_decode(data) {
+        format!(", which said: {}", printable(&revert.reason))
+    } else {
+        format!(" with data {}", printable(&data.to_string()))
+    };
+    Denial::new(DenialCode::Reverted, format!("the call failed at its target{how}"))
 }
 
 fn manager(error: &ManagerError) -> Denial {
@@ -89,16 +109,17 @@ fn grouped<'a>(caveats: impl Iterator<Item = &'a Caveat>, deep: usize) -> Vec<Ca
     found
 }
 
-/// Every caveat that a redemption may ask.
-fn asked(context: &PermissionContext) -> Vec<Caveat> {
-    caveats(context).cloned().chain(grouped(caveats(context), MOST_DEEP)).collect()
+/// These caveats, and those that they may ask.
+fn asked<'a>(caveats: impl Iterator<Item = &'a Caveat>) -> Vec<Caveat> {
+    let mut all: Vec<Caveat> = caveats.cloned().collect();
+    all.extend(grouped(all.iter(), MOST_DEEP));
+    all
 }
 
-/// Whether the redemption may have asked `enforcer`. A target can revert with any data it likes; it
-/// must not be able to speak for an enforcer that was not asked.
-fn names(context: &PermissionContext, enforcer: Address) -> bool {
-    caveats(context).any(|caveat| caveat.enforcer == enforcer)
-        || grouped(caveats(context), MOST_DEEP).iter().any(|caveat| caveat.enforcer == enforcer)
+/// Whether `enforcer` may have been asked. A target can revert with any data it likes; it must not
+/// be able to speak for an enforcer that was not asked.
+fn names(asked: &[Caveat], enforcer: Address) -> bool {
+    asked.iter().any(|caveat| caveat.enforcer == enforcer)
 }
 
 /// Longest text of somebody else that is shown.
@@ -130,10 +151,6 @@ fn shortened(text: &str, most: usize) -> String {
         }
     }
     shown
-}
-
-fn target_words(reason: &str) -> String {
-    format!("the call failed at its target, which said: {reason}")
 }
 
 /// A second of the chain's clock, for people and for programs.

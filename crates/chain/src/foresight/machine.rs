@@ -1,16 +1,20 @@
 //! What runs calls on a state.
 
 use super::State;
+use crate::refusal::{Failure, Frame, Lack};
 use alloy::primitives::{Address, Bytes, U256, address, map::HashMap};
 use revm::{
-    Context, MainContext as _,
-    context::{BlockEnv, Cfg, ContextTr, Evm, FrameStack},
+    Context, ExecuteEvm, InspectEvm as _, Inspector, MainContext as _,
+    context::{BlockEnv, Cfg, ContextTr, Evm, FrameStack, TxEnv},
     database::WrapDatabaseRef,
     handler::{
         EthFrame, EthPrecompiles, MainnetContext, PrecompileProvider,
         instructions::EthInstructions, precompile_output_to_interpreter_result,
     },
-    interpreter::{CallInputs, InterpreterResult, interpreter::EthInterpreter},
+    interpreter::{
+        CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, InstructionResult,
+        InterpreterResult, interpreter::EthInterpreter,
+    },
     precompile::{PrecompileOutput, secp256k1::ECRECOVER},
     primitives::{AddressSet, hardfork::SpecId},
 };
@@ -32,7 +36,7 @@ type Database<'a> = MainnetContext<WrapDatabaseRef<&'a State>>;
 type Frames = FrameStack<EthFrame<EthInterpreter>>;
 type Inner<'a> = Evm<
     Database<'a>,
-    (),
+    Witness,
     EthInstructions<EthInterpreter, Database<'a>>,
     Precompiles<'a>,
     EthFrame<EthInterpreter>,
@@ -74,7 +78,7 @@ impl<'a> Machine<'a> {
         let spec = ctx.cfg.spec;
         Self(Evm {
             ctx,
-            inspector: (),
+            inspector: Witness::default(),
             instruction: EthInstructions::new_mainnet_with_spec(spec),
             precompiles: Precompiles { all: EthPrecompiles::new(spec), signers },
             frame_stack: FRAMES.take().unwrap_or_default(),
@@ -88,6 +92,65 @@ impl<'a> Machine<'a> {
         let low = |address: &&Address| !address.is_zero() && **address < FIRST;
         let known = self.0.precompiles.all.warm_addresses();
         touched.filter(low).find(|address| !known.contains(*address)).copied()
+    }
+
+    /// Runs a call that reverts, and says how it did.
+    pub(super) fn failure(
+        mut self,
+        transaction: TxEnv,
+    ) -> Result<Option<Failure>, <Inner<'a> as ExecuteEvm>::Error> {
+        let _reverted = self.0.inspect_one_tx(transaction)?;
+        Ok(mem::take(&mut self.0.inspector.failed))
+    }
+}
+
+/// Sees which calls fail, and whose failures their callers pass on. Runs that are not inspected do not know of it.
+#[derive(Default)]
+pub(super) struct Witness {
+    /// What each call that is under way was asked, and how the last one that it made failed.
+    under_way: Vec<(Bytes, Option<Failure>)>,
+    failed: Option<Failure>,
+}
+
+impl Witness {
+    fn ended(&mut self, result: &InterpreterResult, frame: impl FnOnce(Bytes) -> Frame) {
+        let Some((input, last)) = self.under_way.pop() else { return };
+        let failure =
+            (!result.is_ok()).then(|| Failure::of(result.output.clone(), frame(input), last));
+        *self.under_way.last_mut().map_or(&mut self.failed, |(_, last)| last) = failure;
+    }
+}
+
+impl Inspector<Database<'_>> for Witness {
+    fn call(&mut self, context: &mut Database<'_>, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        self.under_way.push((inputs.input.bytes(context), None));
+        None
+    }
+
+    fn call_end(
+        &mut self,
+        context: &mut Database<'_>,
+        inputs: &CallInputs,
+        outcome: &mut CallOutcome,
+    ) {
+        let poor = outcome.result.result == InstructionResult::OutOfFunds;
+        let lack = inputs.transfer_value().filter(|_| poor).map(|value| {
+            let account = inputs.transfer_from();
+            let holds = context.journal().state.get(&account).map(|account| account.info.balance);
+            Lack { account, value, holds }
+        });
+        let lent = matches!(inputs.scheme, CallScheme::DelegateCall | CallScheme::CallCode);
+        self.ended(&outcome.result, |input| Frame { to: inputs.target_address, input, lent, lack });
+    }
+
+    fn create(&mut self, _: &mut Database<'_>, _: &mut CreateInputs) -> Option<CreateOutcome> {
+        self.under_way.push((Bytes::new(), None));
+        None
+    }
+
+    fn create_end(&mut self, _: &mut Database<'_>, _: &CreateInputs, outcome: &mut CreateOutcome) {
+        let to = outcome.address.unwrap_or_default();
+        self.ended(&outcome.result, |input| Frame { to, input, lent: false, lack: None });
     }
 }
 

@@ -16,14 +16,14 @@ use bardo_bindings::{
     replicant_budget_enforcer, threshold_enforcer,
 };
 use golem_custody::{Denial, DenialCode as Code};
-use golem_delegation::PermissionContext;
+use golem_delegation::Caveat;
 
-/// A refusal of one of them, if the chain carries its caveat. What they share with the charter is
+/// A refusal of one of them, if its caveat was asked. What they share with the charter is
 /// left to [`rules`].
-pub(super) fn explain(data: &Bytes, context: &PermissionContext) -> Option<Denial> {
+pub(super) fn explain(data: &Bytes, asked: &[Caveat]) -> Option<Denial> {
     macro_rules! said {
         ($enforcer:expr, $name:literal, $errors:ident, $words:ident) => {
-            if names(context, $enforcer)
+            if names(asked, $enforcer)
                 && let Ok(error) = $errors::abi_decode(data)
                 && let Some((code, reason)) = $words(&error)
             {

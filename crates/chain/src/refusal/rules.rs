@@ -19,23 +19,23 @@ use bardo_bindings::{
     vault_nav_enforcer,
 };
 use golem_custody::{Denial, DenialCode};
-use golem_delegation::{PermissionContext, terms::Class};
+use golem_delegation::{Caveat, terms::Class};
 
-/// A refusal of one of our rules, if the chain carries a caveat that could have made it.
+/// A refusal of one of our rules, if a caveat was asked that could have made it.
 ///
 /// The charter knows the errors of every rule, so its interface reads those of all our enforcers.
-pub(super) fn explain(data: &Bytes, context: &PermissionContext) -> Option<Denial> {
-    if let Some(denial) = terms_length(data, context) {
+pub(super) fn explain(data: &Bytes, asked: &[Caveat]) -> Option<Denial> {
+    if let Some(denial) = terms_length(data, asked) {
         return Some(denial);
     }
     let rule = Rule::abi_decode(data).ok()?;
-    let (enforcer, name) = speaker(&rule, context)?;
+    let (enforcer, name) = speaker(&rule, asked)?;
     let (code, reason) = words(&rule);
     Some(Denial::new(code, reason).by(enforcer, name))
 }
 
 /// Terms too short or too long, which each enforcer says in its own name and all in one form.
-fn terms_length(data: &Bytes, context: &PermissionContext) -> Option<Denial> {
+fn terms_length(data: &Bytes, asked: &[Caveat]) -> Option<Denial> {
     let (selector, numbers) = data.split_first_chunk::<4>()?;
     let (enforcer, name) = [
         (
@@ -54,7 +54,7 @@ fn terms_length(data: &Bytes, context: &PermissionContext) -> Option<Denial> {
         (VaultNAVEnforcer_TermsLength::SELECTOR, vault_nav_enforcer(), "VaultNAVEnforcer"),
     ]
     .into_iter()
-    .find(|(known, enforcer, _)| known == selector && names(context, *enforcer))
+    .find(|(known, enforcer, _)| known == selector && names(asked, *enforcer))
     .map(|(_, enforcer, name)| (enforcer, name))?;
     let (needed, actual) = <(U256, U256)>::abi_decode(numbers).ok()?;
     let reason =
@@ -62,9 +62,9 @@ fn terms_length(data: &Bytes, context: &PermissionContext) -> Option<Denial> {
     Some(Denial::new(DenialCode::Terms, reason).by(enforcer, name))
 }
 
-/// Who said it: the charter where there is one, else the enforcer of the rule, else any that reads
-/// actions. A target cannot speak for an enforcer that was not asked.
-fn speaker(rule: &Rule, context: &PermissionContext) -> Option<(Address, &'static str)> {
+/// Who said it. Where only one was asked, it did; of several it may have been the charter where there is one, else the
+/// enforcer of the rule, else any that reads actions.
+fn speaker(rule: &Rule, asked: &[Caveat]) -> Option<(Address, &'static str)> {
     let charter = (golem_charter_enforcer(), "GolemCharterEnforcer");
     let window = (mortality_time_window_enforcer(), "MortalityTimeWindowEnforcer");
     let dream = (dream_mode_enforcer(), "DreamModeEnforcer");
@@ -117,7 +117,7 @@ fn speaker(rule: &Rule, context: &PermissionContext) -> Option<(Address, &'stati
         }
         _ => &[phase, slippage, spend, nav, budget, holdings],
     };
-    [charter].iter().chain(alone).copied().find(|(enforcer, _)| names(context, *enforcer))
+    [charter].iter().chain(alone).copied().find(|(enforcer, _)| names(asked, *enforcer))
 }
 
 /// The rule's code, and its numbers in a sentence.

@@ -1,6 +1,6 @@
 //! What the framework's own enforcers say: strings of the form `<Name>Enforcer:<reason>`.
 
-use super::{asked, shortened};
+use super::shortened;
 use alloy::{
     primitives::{Address, Bytes, U256, hex},
     sol,
@@ -8,7 +8,7 @@ use alloy::{
 };
 use golem_custody::{Denial, DenialCode as Code};
 use golem_delegation::{
-    Caveat, Environment, PermissionContext, Rule, TermsError, enforcers,
+    Caveat, Environment, Rule, TermsError, enforcers,
     terms::{AllowedTargets, LimitedCalls, Redeemer, ValueLte},
 };
 
@@ -28,11 +28,11 @@ sol! {
 /// A refusal in the words of a stock enforcer that was asked. What they share says
 /// `CaveatEnforcer:<reason>`.
 ///
-/// Two caveats of one enforcer, on one link or on two, cannot be told apart by its words, so every
-/// bound that may have been the one is shown.
-pub(super) fn explain(reason: &str, context: &PermissionContext) -> Option<Denial> {
+/// Two caveats of one enforcer, on one link or on two, cannot be told apart by its words: of all that
+/// were asked, every bound that may have been the one is shown.
+pub(super) fn explain(reason: &str, asked: &[Caveat]) -> Option<Denial> {
     let (speaker, detail) = reason.split_once(':')?;
-    let mut bounds = asked(context);
+    let mut bounds = asked.to_vec();
     if speaker == "CaveatEnforcer" {
         // The base of every stock enforcer; any caveat may have called it.
         let words = format!("a limit of the grant does not judge this form of call ({reason})");
@@ -49,9 +49,9 @@ pub(super) fn explain(reason: &str, context: &PermissionContext) -> Option<Denia
 }
 
 /// The two stock enforcers that make calls of their own also end in errors that are no strings.
-pub(super) fn explain_error(data: &Bytes, context: &PermissionContext) -> Option<Denial> {
+pub(super) fn explain_error(data: &Bytes, asked: &[Caveat]) -> Option<Denial> {
     let of = |enforcer, name, code, words: String| {
-        let mut bounds = asked(context);
+        let mut bounds = asked.to_vec();
         bounds.retain(|caveat| caveat.enforcer == enforcer);
         let reason = format!("{words}: {}", each(&bounds, signed));
         (!bounds.is_empty()).then(|| Denial::new(code, reason).by(enforcer, name))
@@ -66,7 +66,7 @@ pub(super) fn explain_error(data: &Bytes, context: &PermissionContext) -> Option
     }
     let AddressEmptyCode { target } = AddressEmptyCode::abi_decode(data).ok()?;
     // Targets have this error too; the wrapper has it of an enforcer that it was to ask.
-    asked(context).iter().find(|caveat| caveat.enforcer == target)?;
+    asked.iter().find(|caveat| caveat.enforcer == target)?;
     let words = format!("the enforcer {target} has no code");
     of(enforcers::LOGICAL_OR_WRAPPER, "LogicalOrWrapperEnforcer", Code::OtherCaveat, words)
 }

@@ -59,13 +59,14 @@ pub(super) fn encoded(links: &[Delegation]) -> Result<Bytes> {
     Ok(links.iter().map(link).collect::<Result<Vec<_>>>()?.abi_encode().into())
 }
 
-/// No context of ours holds a broken chain. An account that may call anything can hand one to the manager all the same.
+/// No context of ours holds a broken chain. An account that may call anything can hand one to the manager all the same: it
+/// is not the one that it acts under.
 pub(super) async fn of_chains(stage: &Stage) -> Result<Scene> {
     let owner = stage.owner(AccountKind::Hybrid).await?;
     let (account, by) = (owner.account.address, Address::repeat_byte(0x36));
     let context = PermissionContext::new(granted(stage, &owner, by, vec![])?)?;
     let (stranger, domain) = (OwnerSigner::born(), stage.domain());
-    Ok(Scene::made(Wanted::Refused(DenialCode::BrokenChain), by, move |_, dice: &mut Dice| {
+    Ok(Scene::made(Wanted::Posed(DenialCode::BrokenChain), by, move |_, dice: &mut Dice| {
         let loose = Delegation {
             delegate: account,
             delegator: stranger.address(),

@@ -64,6 +64,8 @@ pub(super) enum Wanted {
     Allowed(Shape),
     /// For the same reason, word for word.
     Refused(DenialCode),
+    /// Both refuse; the data is that of a rule, and we see that it was said of something else.
+    Posed(DenialCode),
     /// Both refuse; we know the reason, of which the chain sees no more than this.
     NoAccount(DenialCode),
 }

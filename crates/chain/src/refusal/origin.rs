@@ -1,0 +1,127 @@
+//! Who refused. Revert data can be anybody's; the calls that it came through cannot.
+
+use super::{asked, enforcer, grouped, manager, target};
+use alloy::{
+    primitives::{Address, B256, Bytes, U256},
+    rpc::types::trace::geth::CallFrame,
+    sol_types::{SolInterface as _, SolValue as _},
+};
+use bardo_bindings::framework::DelegationManager::DelegationManagerErrors as ManagerError;
+use golem_custody::{Denial, DenialCode, Redemption};
+use golem_delegation::Caveat;
+use std::iter;
+
+/// A call that failed.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    /// Who was called.
+    pub(crate) to: Address,
+    pub(crate) input: Bytes,
+    /// Whether the caller lent itself to the code of `to`: then it speaks for itself.
+    pub(crate) lent: bool,
+    pub(crate) lack: Option<Lack>,
+}
+
+/// What a call was to carry, and its caller does not have.
+#[derive(Clone, Debug)]
+pub(crate) struct Lack {
+    pub(crate) account: Address,
+    pub(crate) value: U256,
+    /// What it has, where that is known.
+    pub(crate) holds: Option<U256>,
+}
+
+/// How a redemption failed.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    data: Bytes,
+    /// The calls that ended with that data, from the one of the manager to the one in which it began.
+    path: Vec<Frame>,
+}
+
+impl Failure {
+    /// Of a call, and of the last call that it made, where that failed. What a caller does not pass on byte for byte
+    /// as the last thing that it does is its own word.
+    pub(crate) fn of(data: Bytes, frame: Frame, last: Option<Self>) -> Self {
+        let mut path = vec![frame];
+        path.extend(last.filter(|last| last.data == data).into_iter().flat_map(|last| last.path));
+        Self { data, path }
+    }
+
+    /// Of a transaction that was traced. One that ran out of gas did not revert.
+    pub(crate) fn traced(top: CallFrame) -> Option<Self> {
+        let reverted = top.error.as_deref().is_some_and(|error| error.contains("revert"));
+        failed(top).filter(|failure| reverted || !failure.data.is_empty())
+    }
+
+    /// The refusal in words, in the name of nobody but who said them.
+    pub(crate) fn explain(&self, redemption: &Redemption) -> Denial {
+        let path: Vec<&Frame> = self.path.iter().filter(|frame| !frame.lent).collect();
+        let Some((_manager, within)) = path.split_first() else { return target(&self.data) };
+        let Some(origin) = within.last() else {
+            return ManagerError::abi_decode(&self.data)
+                .map_or_else(|_unknown| target(&self.data), |error| manager(&error));
+        };
+        if let Some(lack) = &origin.lack {
+            return lack.explain();
+        }
+        let Some(caveat) = judge(within, redemption) else { return target(&self.data) };
+        enforcer(&self.data, &asked(iter::once(&caveat))).unwrap_or_else(|| {
+            // Whatever it means, it is no word of the target.
+            let said = target(&self.data).reason.replace("the call failed at its target", "");
+            let words = format!("the enforcer {} does not allow it{said}", caveat.enforcer);
+            let mut denial = Denial::new(DenialCode::OtherCaveat, words);
+            denial.enforcer = Some(caveat.enforcer);
+            denial
+        })
+    }
+}
+
+impl Lack {
+    fn explain(&self) -> Denial {
+        let Self { account, value, holds } = self;
+        let holds = holds.map_or_else(|| "less".to_owned(), |holds| format!("{holds} wei"));
+        let words = format!("{account} was to send {value} wei, and holds {holds}");
+        Denial::new(DenialCode::Reverted, words)
+    }
+}
+
+fn failed(frame: CallFrame) -> Option<Failure> {
+    let error = frame.error?;
+    let poor = error.contains("insufficient balance") || error.contains("OutOfFunds");
+    let value = frame.value.filter(|_| poor);
+    let this = Frame {
+        to: frame.to.unwrap_or_default(),
+        input: frame.input,
+        lent: matches!(frame.typ.as_str(), "DELEGATECALL" | "CALLCODE"),
+        lack: value.map(|value| Lack { account: frame.from, value, holds: None }),
+    };
+    let last = frame.calls.into_iter().next_back().and_then(failed);
+    Some(Failure::of(frame.output.unwrap_or_default(), this, last))
+}
+
+/// The caveat in whose judgement it began: one that the manager asked about a grant of this redemption, or one that such
+/// a caveat chose from a group. What an enforcer asks beside that is not the owner's word.
+fn judge(within: &[&Frame], redemption: &Redemption) -> Option<Caveat> {
+    let (first, deeper) = within.split_first()?;
+    let (mut caveat, hash) = question(first)?;
+    let mut links = redemption.contexts().flat_map(|context| context.links());
+    let link = links.find(|link| link.hash().0 == hash)?;
+    let same =
+        |one: &Caveat, other: &Caveat| one.enforcer == other.enforcer && one.terms == other.terms;
+    link.caveats.iter().find(|signed| same(signed, &caveat))?;
+    for frame in deeper {
+        let (inner, _) = question(frame)?;
+        grouped(iter::once(&caveat), 0).iter().find(|choice| same(choice, &inner))?;
+        caveat = inner;
+    }
+    Some(caveat)
+}
+
+/// What an enforcer was asked, by any of its four hooks: they all take the same; and of which delegation.
+fn question(frame: &Frame) -> Option<(Caveat, B256)> {
+    type Hook = (Bytes, Bytes, B256, Bytes, B256, Address, Address);
+    let (_selector, words) = frame.input.split_first_chunk::<4>()?;
+    let (terms, args, _, _, hash, _, _) = Hook::abi_decode_params(words).ok()?;
+    Some((Caveat { enforcer: frame.to, terms, args }, hash))
+}
