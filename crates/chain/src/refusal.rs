@@ -51,14 +51,19 @@ fn enforcer(data: &Bytes, asked: &[Caveat]) -> Option<Denial> {
 
 /// What anybody else says, in his own words.
 fn target(data: &Bytes) -> Denial {
-    let how = if data.is_empty() {
+    let words = format!("the call failed at its target{}", said(data));
+    Denial::new(DenialCode::Reverted, words)
+}
+
+/// The end of a sentence about somebody who reverted.
+fn said(data: &Bytes) -> String {
+    if data.is_empty() {
         ", which gave no reason".to_owned()
     } else if let Ok(revert) = Revert::abi_decode(data) {
         format!(", which said: {}", printable(&revert.reason))
     } else {
         format!(" with data {}", printable(&data.to_string()))
-    };
-    Denial::new(DenialCode::Reverted, format!("the call failed at its target{how}"))
+    }
 }
 
 fn manager(error: &ManagerError) -> Denial {

@@ -1,6 +1,6 @@
 //! Who refused. Revert data can be anybody's; the calls that it came through cannot.
 
-use super::{asked, enforcer, grouped, manager, target};
+use super::{asked, enforcer, grouped, manager, said, target};
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
     rpc::types::trace::geth::CallFrame,
@@ -68,8 +68,8 @@ impl Failure {
         let Some(caveat) = judge(within, redemption) else { return target(&self.data) };
         enforcer(&self.data, &asked(iter::once(&caveat))).unwrap_or_else(|| {
             // Whatever it means, it is no word of the target.
-            let said = target(&self.data).reason.replace("the call failed at its target", "");
-            let words = format!("the enforcer {} does not allow it{said}", caveat.enforcer);
+            let words =
+                format!("it failed at the enforcer {}{}", caveat.enforcer, said(&self.data));
             let mut denial = Denial::new(DenialCode::OtherCaveat, words);
             denial.enforcer = Some(caveat.enforcer);
             denial
