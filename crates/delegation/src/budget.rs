@@ -61,9 +61,6 @@ struct Settled {
     amount: u64,
 }
 
-/// Blocks for which what took effect is kept: a word of an earlier block may come after a later one's.
-const KEPT: u64 = 256;
-
 /// A spend window as its Golem knows it.
 ///
 /// ```
@@ -83,7 +80,7 @@ pub struct Budget {
     counted: SpendWindow,
     /// Of which block that was.
     block: u64,
-    /// What took effect of late, in blocks after that and in some before it.
+    /// What took effect in blocks after that.
     settled: Vec<Settled>,
     open: BTreeMap<Reservation, u64>,
     next: u64,
@@ -197,7 +194,7 @@ impl Budget {
         if block >= self.block {
             self.counted = counted;
             self.block = block;
-            self.settled.retain(|settled| settled.block.saturating_add(KEPT) > block);
+            self.settled.retain(|settled| settled.block > block);
         }
         Ok(match (there.checked_sub(here), here.checked_sub(there)) {
             (Some(0), _) => Drift::None,
