@@ -115,18 +115,31 @@ impl Foresight {
         if let Some(failure) = self.node.failure(receipt.hash).await {
             return Ok(failure.explain(redemption));
         }
-        let block = self.node.header_of(receipt.block_number).await?;
-        let parent = self.node.header_of(receipt.block_number.saturating_sub(1)).await?;
+        let refused = self.refused_before(receipt.block_number, redemption, redeemer).await?;
+        Ok(refused.unwrap_or_else(|| {
+            Denial::new(
+                DenialCode::Reverted,
+                "it failed in its block, although it passes on the state before that block: \
+                 another transaction came first, or it ran out of gas",
+            )
+        }))
+    }
+
+    /// Why a redemption is refused in a block, on the state before it; nothing where it passes.
+    pub(crate) async fn refused_before(
+        &self,
+        number: u64,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Result<Option<Denial>, ChainFault> {
+        let block = self.node.header_of(number).await?;
+        let parent = self.node.header_of(number.saturating_sub(1)).await?;
         let state = Arc::new(State::before(parent, block));
         let call = Call::of(redemption, redeemer);
         let (_state, outcome) = self.decide(state, false, redemption, &call).await?;
         Ok(match outcome? {
-            Outcome::Refused(denial) => denial,
-            Outcome::Allowed(_) => Denial::new(
-                DenialCode::Reverted,
-                "it failed in its block, although it passes on the state before that block: \
-                 another transaction came first, or it ran out of gas",
-            ),
+            Outcome::Refused(denial) => Some(denial),
+            Outcome::Allowed(_) => None,
         })
     }
 

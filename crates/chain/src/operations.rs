@@ -324,8 +324,14 @@ impl<K: SessionSigner> Operations<K> {
         Ok(all)
     }
 
-    /// What the entry point wrote down as the operation's revert.
+    /// Why an operation did not take effect: by the state before its block, or by what the entry point wrote down.
     async fn cause(&self, log: &Log, redemption: &Redemption) -> Denial {
+        // The reason that was kept could be anybody's word; who refuses on the state before is seen.
+        let number = log.block_number.unwrap_or_default();
+        let before = self.foresight.refused_before(number, redemption, self.address()).await;
+        if let Ok(Some(denial)) = before {
+            return denial;
+        }
         let filter = Filter::new()
             .address(ENTRY_POINT)
             .event_signature(EntryPoint::UserOperationRevertReason::SIGNATURE_HASH)

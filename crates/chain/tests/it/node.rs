@@ -312,6 +312,8 @@ async fn a_transaction_sent_into_silence_is_named_and_not_called_refused() {
     assert!(silent.to_string().contains(&HEAD.to_string()), "{silent}");
     assert!(silent.to_string().contains("look it up"), "{silent}");
     assert!(refused.to_string().contains("refused"), "{refused}");
-    let taken = Node::connect(&taken.url).await.unwrap().send(&tx).await.unwrap_err();
-    assert!(taken.to_string().contains("will not take effect"), "{taken}");
+    let taken = Node::connect(&taken.url).await.unwrap().with_patience(Duration::from_millis(100));
+    let taken = taken.send(&tx).await.unwrap_err();
+    // It may be this very one.
+    assert!(taken.to_string().contains("by it or by another"), "{taken}");
 }
