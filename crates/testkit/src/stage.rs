@@ -208,12 +208,13 @@ impl Stage {
     }
 
     /// A contract that accepts every call in a simulation and fails every one in a block: simulations
-    /// have all the gas there is, and transactions a little more than they need.
+    /// pay nothing or have all the gas there is, and transactions a little more than they need.
     pub async fn two_faced(&self) -> Result<Address> {
         let at = Address::repeat_byte(0x2f);
-        // PUSH3 1000000 GAS GT PUSH1 12 JUMPI PUSH0 PUSH0 REVERT JUMPDEST STOP
+        // GASPRICE ISZERO PUSH1 17 JUMPI PUSH3 1000000 GAS GT PUSH1 17 JUMPI PUSH0 PUSH0 REVERT JUMPDEST STOP
         let code = Bytes::from_static(&[
-            0x62, 0x0f, 0x42, 0x40, 0x5a, 0x11, 0x60, 0x0c, 0x57, 0x5f, 0x5f, 0xfd, 0x5b, 0x00,
+            0x3a, 0x15, 0x60, 0x11, 0x57, 0x62, 0x0f, 0x42, 0x40, 0x5a, 0x11, 0x60, 0x11, 0x57,
+            0x5f, 0x5f, 0xfd, 0x5b, 0x00,
         ]);
         self.node.provider().anvil_set_code(at, code).await?;
         Ok(at)
