@@ -14,7 +14,7 @@ use alloy::{
     rpc::types::{Header, TransactionRequest},
 };
 use async_trait::async_trait;
-use bardo_bindings::framework::DelegationManager;
+use bardo_bindings::framework::{DelegationManager, ENTRY_POINT};
 use golem_custody::{
     BoxError, Denial, DenialCode, DryRun, Execution, Outcome, Preview, Receipt, Redemption,
     SignedTransaction, Submit, TransactionPlan,
@@ -419,13 +419,24 @@ fn run(
     // Whatever was done on the state is forgotten: what the machine sees next is how it was.
     drop(machine.finalize());
     let before = answers(&mut machine)?;
+    let call_to = call.to;
     let (changes, silent) = changes::changes(&candidates, before, after);
     unseen.extend(silent);
     let mut notes: Vec<String> = unseen
         .iter()
         .map(|token| format!("what {token} moves is not all shown: it does not say what is asked"))
         .collect();
-    for (_, call) in calls {
+    for (account, call) in calls {
+        // Who rules an account, and what it allows, has no log that everybody knows.
+        for (special, what) in [
+            (*account, "the account itself"),
+            (call_to, "the manager"),
+            (ENTRY_POINT, "the entry point"),
+        ] {
+            if call.target == special && !call.data.is_empty() {
+                notes.push(format!("{what} ({special}) is called: what that changes is not shown"));
+            }
+        }
         let codeless = machine.ctx.journal_mut().load_account_with_code(call.target)?;
         if !call.data.is_empty() && codeless.data.info.is_empty_code_hash() {
             notes.push(format!("{} has no code: a call of it does nothing", call.target));

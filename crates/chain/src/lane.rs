@@ -1,14 +1,8 @@
 //! One session key's way to the chain.
 
-use crate::{
-    ChainFault, Foresight, Node,
-    foresight::redeemed,
-    node::{Taken, rpc},
-};
+use crate::{ChainFault, Foresight, Node, foresight::redeemed, node::Taken};
 use alloy::{
-    consensus::Transaction as _,
     primitives::{Address, B256},
-    providers::Provider as _,
     rpc::types::TransactionReceipt,
 };
 use async_trait::async_trait;
@@ -29,6 +23,8 @@ use tokio::{
 
 /// Blocks before the one that something was judged on in which it is looked for too: a reorganisation may put it there.
 pub(crate) const BEFORE: u64 = 64;
+/// How often something that was refused is looked for before the refusal is believed.
+pub(crate) const LOOKS: u32 = 5;
 /// How often a place in the queue is looked for where another process used the key.
 const MOST_PLACES: usize = 3;
 
@@ -344,9 +340,7 @@ impl<K: SessionSigner> Lane<K> {
             // A no is believed only of a node that does not have it all the same: what is taken for unsent would be
             // sent once more by whoever asked for it.
             Err(source) => {
-                let known = self.submission.knows(signed.hash).await
-                    || self.foresight.node().knows(signed.hash).await;
-                if !known {
+                if !self.turns_up(&held).await {
                     *next = before;
                     self.afloat().remove(&nonce);
                     return Err(LaneFault::NotTaken { source });
@@ -354,6 +348,29 @@ impl<K: SessionSigner> Lane<K> {
             }
         }
         Ok(Ok(held))
+    }
+
+    /// Whether what a node refused is known to somebody all the same, or its place taken: of several nodes behind one address
+    /// another may have it, and not say so at once. Who cannot be asked may have it.
+    async fn turns_up(&self, sent: &Sent) -> bool {
+        let node = self.foresight.node();
+        for look in 0..LOOKS {
+            if look > 0 {
+                sleep(self.policy.poll).await;
+            }
+            let free = async {
+                let head = node.header().await?.number;
+                Ok::<_, ChainFault>(node.sent_by(self.sender(), head).await? <= sent.nonce)
+            };
+            let mut known = !free.await.unwrap_or(false);
+            for bid in &sent.bids {
+                known |= self.submission.knows(bid.hash).await || node.knows(bid.hash).await;
+            }
+            if known {
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits until one of the bids is deep enough in the chain.
@@ -431,14 +448,14 @@ impl<K: SessionSigner> Lane<K> {
                 without = middle;
             }
         }
-        let block = node.provider().get_block_by_number(with.into()).full().await;
-        let block = block.map_err(rpc("a block"))?;
-        let Some(block) = block else { return Ok(None) };
-        let mut all = block.transactions.txns();
-        let taker = all.find(|transaction| {
-            transaction.inner.signer() == self.sender() && transaction.inner.nonce() == sent.nonce
-        });
-        Ok(taker.map(|transaction| *transaction.inner.tx_hash()))
+        // That block is believed like any other: it is the one at its height, and as deep as a receipt must be.
+        let Some(header) = node.header_at(with.into()).await? else { return Ok(None) };
+        if !node.is_buried(with, header.hash, self.policy.confirmations).await? {
+            return Ok(None);
+        }
+        let senders = node.senders(header.hash).await?;
+        let taker = senders.iter().find(|one| one.from == self.sender() && one.nonce == sent.nonce);
+        Ok(taker.map(|one| one.hash))
     }
 
     async fn find(&self, sent: &Sent) -> Result<Sight, ChainFault> {

@@ -228,6 +228,15 @@ pub enum ChainFault {
     },
 }
 
+/// Who sent a transaction, and as which of his.
+#[derive(Clone, Debug, serde::Deserialize)]
+pub(crate) struct Sender {
+    pub(crate) hash: B256,
+    pub(crate) from: Address,
+    #[serde(with = "alloy::serde::quantity")]
+    pub(crate) nonce: u64,
+}
+
 /// What a node said to a signed transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
@@ -365,6 +374,16 @@ impl Node {
     /// Calls a view function on the newest block: what only waits for a block is not there.
     pub async fn read<C: SolCall>(&self, to: Address, call: C) -> Result<C::Return, ChainFault> {
         Snapshot::newest(self).await?.read(to, call).await
+    }
+
+    /// The same on the block that holds a transaction.
+    pub async fn read_after<C: SolCall>(
+        &self,
+        receipt: &TransactionReceipt,
+        to: Address,
+        call: C,
+    ) -> Result<C::Return, ChainFault> {
+        Snapshot::after(self, receipt).await?.read(to, call).await
     }
 
     /// The same on the newest block that is as deep as a sent transaction must be.
@@ -524,6 +543,17 @@ impl Node {
                 Err(ChainFault::Unanswered { hash: tx.hash, source: without_url(other).into() })
             }
         }
+    }
+
+    /// Whose transactions a block holds. Rollups have kinds of their own, of which only this is asked.
+    pub(crate) async fn senders(&self, block: B256) -> Result<Vec<Sender>, ChainFault> {
+        #[derive(Clone, Debug, serde::Deserialize)]
+        struct Block {
+            transactions: Vec<Sender>,
+        }
+        let asked = self.provider.raw_request("eth_getBlockByHash".into(), (block, true)).await;
+        let found: Option<Block> = asked.map_err(rpc("a block's transactions"))?;
+        Ok(found.map(|block| block.transactions).unwrap_or_default())
     }
 
     /// Whether the node may have a transaction: one that cannot be asked may.

@@ -2,8 +2,9 @@
 
 use crate::{
     ChainFault, Foresight, Node, environment,
+    refusal::explain_caveat,
     registry::GolemState,
-    snapshot::{Snapshot, said},
+    snapshot::{Snapshot, revert_data, said},
 };
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
@@ -12,7 +13,10 @@ use alloy::{
 use bardo_bindings::{
     GolemCharterEnforcer, GolemRegistry, ReplicantBudgetEnforcer,
     defi::{Erc20, Erc4626, NonfungiblePositionManager, PriceFeed},
-    framework::{Counters, DelegationManager, ENTRY_POINT, EntryPoint, PeriodEntry, SignedBy},
+    framework::{
+        CaveatEnforcer, Counters, DelegationManager, ENTRY_POINT, EntryPoint, MODE_SINGLE,
+        PeriodEntry, SignedBy,
+    },
 };
 use golem_custody::{BlockRef, Denial, DenialCode, Execution, Outcome, Redemption};
 use golem_delegation::{
@@ -45,6 +49,7 @@ const WHATEVER_THE_CALL: &[DenialCode] = &[
     DenialCode::WindowEarly,
     DenialCode::WindowExpired,
     DenialCode::Calls,
+    DenialCode::Redeemer,
     DenialCode::Terms,
 ];
 
@@ -183,7 +188,7 @@ async fn life(
 /// Why nothing at all can be redeemed on the block of `seen`; none where nothing speaks against every call.
 ///
 /// Asked by a call of nothing: what is refused because of the call says nothing about others. Rules speak in their
-/// order, so that one behind a rule that refuses this call is not heard.
+/// order; so each is asked alone, too.
 pub async fn unusable(
     node: &Node,
     manager: Address,
@@ -203,7 +208,7 @@ pub async fn unusable(
     let denial = match judged {
         Ok(Outcome::Refused(denial)) => Some(denial),
         Ok(_) => None,
-        // What cannot be run here says nothing either.
+        // What cannot be run here, the node is asked, rule by rule.
         Err(ChainFault::Machine { .. } | ChainFault::TooMuchUnread { .. }) => None,
         Err(fault) => return Err(fault),
     };
@@ -227,10 +232,47 @@ pub async fn unusable(
             return Ok(Some(denial));
         }
     }
+    if let Some(denial) = refused_alone(&Snapshot::at(node, number).await?, manager, chain).await? {
+        return Ok(Some(denial));
+    }
     let unknown = seen.facts.golems.iter().find(|(_, known)| !known.registered);
     Ok(unknown.map(|((_, golem), _)| {
         Denial::new(DenialCode::NotAlive, format!("Golem {golem} is not on the register"))
     }))
+}
+
+/// What one rule refuses whatever the call, asked as the manager asks it and without those before it.
+async fn refused_alone(
+    on: &Snapshot<'_>,
+    manager: Address,
+    chain: &PermissionContext,
+) -> Result<Option<Denial>, ChainFault> {
+    let (account, delegate) = (chain.root().delegator, chain.leaf().delegate);
+    let nothing = (delegate, U256::ZERO).abi_encode_packed();
+    let redeemer = if delegate == ANY_DELEGATE { account } else { delegate };
+    for link in chain.links() {
+        for caveat in &link.caveats {
+            let asked = CaveatEnforcer::beforeHookCall {
+                terms: caveat.terms.clone(),
+                args: caveat.args.clone(),
+                mode: MODE_SINGLE,
+                executionCalldata: nothing.clone().into(),
+                delegationHash: link.hash().0,
+                delegator: link.delegator,
+                redeemer,
+            };
+            let Err(fault) = on.read_as(manager, caveat.enforcer, asked).await else { continue };
+            let Some(data) = revert_data(&fault) else {
+                said::<()>(Err(fault))?;
+                continue;
+            };
+            let denial = explain_caveat(&data, caveat);
+            if let Some(denial) = denial.filter(|one| WHATEVER_THE_CALL.contains(&one.code)) {
+                return Ok(Some(denial));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// As the manager asks: the account where there is one, and otherwise its key.

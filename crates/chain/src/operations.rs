@@ -3,8 +3,9 @@
 use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
     foresight::redeemed,
-    lane::BEFORE,
+    lane::{BEFORE, LOOKS},
     node::{Taken, once, redacted, rpc, without_url},
+    printable,
 };
 use alloy::{
     primitives::{Address, B256, Bytes, U256, hex},
@@ -150,7 +151,7 @@ impl<K: SessionSigner> Operations<K> {
         // A no with its reason is a no of who does not have it all the same; silence and other complaints may be a yes, and are
         // waited for.
         if let Err(source @ ChainFault::Rpc { .. }) = self.hand_over(&signed).await
-            && !self.knows(&signed).await
+            && !self.turns_up(&signed).await
         {
             return Err(LaneFault::NotTaken { source });
         }
@@ -205,7 +206,20 @@ impl<K: SessionSigner> Operations<K> {
                 .node()
                 .read(ENTRY_POINT, self.place())
                 .await
-                .is_ok_and(|next| next > signed.plan.nonce)
+                .map_or(true, |next| next > signed.plan.nonce)
+    }
+
+    /// The same, asked until it would have shown.
+    async fn turns_up(&self, signed: &SignedOperation) -> bool {
+        for look in 0..LOOKS {
+            if look > 0 {
+                sleep(self.policy.poll).await;
+            }
+            if self.knows(signed).await {
+                return true;
+            }
+        }
+        false
     }
 
     /// Asks for the account's next place at the entry point.
@@ -346,13 +360,14 @@ impl<K: SessionSigner> Operations<K> {
         let reason = logs
             .iter()
             .find_map(|log| EntryPoint::UserOperationRevertReason::decode_log(&log.inner).ok());
-        match reason {
-            Some(reason) => crate::refusal::explain_any(&reason.revertReason, redemption),
-            None => Denial::new(
-                DenialCode::Reverted,
-                "the operation failed, and the entry point kept no reason: it may have run out of gas",
-            ),
-        }
+        let words = reason.map_or_else(
+            || "the entry point kept no reason: it may have run out of gas".to_owned(),
+            // Whose word that is, the entry point does not say: a target can pose as anybody.
+            |reason| {
+                format!("somebody it called said {}", printable(&reason.revertReason.to_string()))
+            },
+        );
+        Denial::new(DenialCode::Reverted, format!("the operation failed, and {words}"))
     }
 
     /// What the bundler asks for, and where it has no word for that, what the node would pay.

@@ -8,10 +8,13 @@ use alloy::{
     sol_types::{Revert, SolError, SolInterface},
 };
 use bardo_bindings::framework::DelegationManager::DelegationManagerErrors as ManagerError;
-use golem_custody::{Denial, DenialCode, Redemption};
+use golem_custody::{Denial, DenialCode};
 use golem_delegation::{Caveat, PermissionContext, enforcers, terms::LogicalOrWrapper};
 pub(crate) use origin::{Failure, Frame, Lack};
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    iter,
+    time::{Duration, UNIX_EPOCH},
+};
 
 /// Says in plain words why the chain refused, with the bound the owner signed.
 ///
@@ -23,19 +26,15 @@ use std::time::{Duration, UNIX_EPOCH};
 /// dry run sees who it was and has none of these doubts.
 #[must_use]
 pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
-    explain_data(data, &asked(caveats(context)))
-}
-
-/// The same of a redemption that may stand on several grants, any of which may have refused.
-pub(crate) fn explain_any(data: &Bytes, redemption: &Redemption) -> Denial {
-    explain_data(data, &asked(redemption.contexts().flat_map(caveats)))
-}
-
-fn explain_data(data: &Bytes, asked: &[Caveat]) -> Denial {
     if let Ok(error) = ManagerError::abi_decode(data) {
         return manager(&error);
     }
-    enforcer(data, asked).unwrap_or_else(|| target(data))
+    enforcer(data, &asked(caveats(context))).unwrap_or_else(|| target(data))
+}
+
+/// What a caveat that was asked alone said.
+pub(crate) fn explain_caveat(data: &Bytes, caveat: &Caveat) -> Option<Denial> {
+    enforcer(data, &asked(iter::once(caveat)))
 }
 
 /// What one of the caveats that were asked says.
@@ -85,13 +84,15 @@ fn manager(error: &ManagerError) -> Denial {
         }
         ManagerError::InvalidEOASignature(_)
         | ManagerError::InvalidERC1271Signature(_)
-        | ManagerError::EmptySignature(_) => (
-            DenialCode::Signature,
-            "the delegator did not sign this delegation, on this chain, for this manager",
-        ),
+        | ManagerError::EmptySignature(_) => return unsigned(),
         _ => (DenialCode::BrokenChain, "the DelegationManager refused the delegation"),
     };
     Denial::new(code, reason)
+}
+
+fn unsigned() -> Denial {
+    let words = "the delegator did not sign this delegation, on this chain, for this manager";
+    Denial::new(DenialCode::Signature, words)
 }
 
 /// How deep groups within groups are looked into.

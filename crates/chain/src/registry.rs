@@ -4,6 +4,7 @@ use crate::{
 };
 use alloy::{
     primitives::{Address, B256, U256, keccak256},
+    rpc::types::TransactionReceipt,
     sol_types::{Error as AbiError, SolCall, SolInterface, SolValue},
 };
 use bardo_bindings::{
@@ -168,6 +169,15 @@ impl Registry {
         self.entry_on(&Snapshot::newest(&self.node).await?, golem).await
     }
 
+    /// The same as of the block that holds a transaction.
+    pub async fn entry_after(
+        &self,
+        golem: B256,
+        receipt: &TransactionReceipt,
+    ) -> Result<Option<Entry>, ChainFault> {
+        self.entry_on(&Snapshot::after(&self.node, receipt).await?, golem).await
+    }
+
     /// The same on a block of the caller's.
     pub(crate) async fn entry_on(
         &self,
@@ -209,7 +219,7 @@ impl Registry {
             Ok(receipt) => receipt,
             Err(error) => return refusal(&error).map(refused).ok_or(error),
         };
-        let entry = self.entry(golem).await?.ok_or_else(|| ChainFault::Answer {
+        let entry = self.entry_after(golem, &receipt).await?.ok_or_else(|| ChainFault::Answer {
             contract: golem_registry(),
             what: GolemRegistry::ownerOfCall::SIGNATURE,
             source: AbiError::custom("a Golem that was written about is not known").into(),

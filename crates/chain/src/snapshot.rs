@@ -4,7 +4,7 @@ use alloy::{
     network::TransactionBuilder,
     primitives::{Address, Bytes, U256},
     providers::Provider,
-    rpc::types::TransactionRequest,
+    rpc::types::{TransactionReceipt, TransactionRequest},
     sol_types::SolCall,
 };
 use golem_custody::BlockRef;
@@ -46,6 +46,25 @@ impl<'a> Snapshot<'a> {
         let header = node.header_of(number).await?;
         let block = BlockRef { number, hash: header.hash, timestamp: header.timestamp };
         Ok(Self { node, block })
+    }
+
+    /// That of the block that holds a transaction: it stands on the same line, whatever others call their newest.
+    pub(crate) async fn after(
+        node: &'a Node,
+        receipt: &TransactionReceipt,
+    ) -> Result<Self, ChainFault> {
+        let (number, began) = (receipt.block_number.unwrap_or_default(), Instant::now());
+        loop {
+            let header = node.header_at(number.into()).await?;
+            if let Some(header) = header.filter(|header| Some(header.hash) == receipt.block_hash) {
+                let (hash, timestamp) = (header.hash, header.timestamp);
+                return Ok(Self { node, block: BlockRef { number, hash, timestamp } });
+            }
+            if began.elapsed() >= node.catching_up() {
+                return Err(ChainFault::NoBlock { number });
+            }
+            sleep(POLL).await;
+        }
     }
 
     /// Whose state it is.
@@ -111,7 +130,7 @@ fn lacks_block(fault: &ChainFault) -> bool {
     let ChainFault::Rpc { source, .. } = fault else { return false };
     source.as_error_resp().is_some_and(|error| {
         let words = error.message.to_lowercase();
-        ["not found", "unknown block", "out of range", "outofrange"]
+        ["not found", "not be found", "unknown block", "out of range", "outofrange"]
             .iter()
             .any(|known| words.contains(known))
     })

@@ -56,6 +56,13 @@ pub enum Held {
         /// Who.
         operator: Address,
     },
+    /// Whose one item of a collection is: his address as a number.
+    Owner {
+        /// The collection.
+        token: Address,
+        /// Which.
+        id: U256,
+    },
     /// Who may take one item of a collection: his address as a number.
     Item {
         /// The collection.

@@ -31,7 +31,7 @@ use bardo_bindings::{
         SwapRouter02::{ExactInputSingleParams, exactInputSingleCall},
         Weth9,
     },
-    framework::{DELEGATION_MANAGER, DelegationManager::redeemDelegationsCall},
+    framework::{DELEGATION_MANAGER, DeleGator, DelegationManager::redeemDelegationsCall},
     golem_registry,
 };
 use bardo_testkit::{Agent, Proxy, Stage, dollars, fair_swap, swap};
@@ -387,7 +387,14 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
     let wrap = Execution { value: ether, ..call(weth, &Weth9::depositCall {}) };
     let operate = setApprovalForAllCall { operator: by, approved: true };
     let typo = Erc20::transferCall { to: by, amount: ether };
-    let calls = [wrap, call(manager, &operate), plain(items), plain(several), call(nowhere, &typo)];
+    let calls = [
+        wrap,
+        call(manager, &operate),
+        plain(items),
+        plain(several),
+        call(nowhere, &typo),
+        call(account, &DeleGator::entryPointCall {}),
+    ];
     let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
 
     let batch = Redemption::batch(DELEGATION_MANAGER, context, &calls);
@@ -401,11 +408,11 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
         let change = change.with_context(|| format!("{of:?} in {:?}", preview.changes))?;
         assert_eq!(change.after - change.before, more, "{of:?}");
     }
-    for unseen in [several, nowhere] {
+    for unseen in [several, nowhere, account] {
         let said = preview.notes.iter().any(|note| note.contains(&unseen.to_string()));
         ensure!(said, "{unseen} in {:?}", preview.notes);
     }
-    assert_eq!(preview.notes.len(), 2, "{:?}", preview.notes);
+    assert_eq!(preview.notes.len(), 3, "{:?}", preview.notes);
     Ok(())
 }
 

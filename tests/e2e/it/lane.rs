@@ -461,6 +461,14 @@ async fn a_key_that_was_used_elsewhere_goes_on_behind_it_and_a_lost_place_is_sai
     let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
     provider.anvil_drop_transaction(hash).await?;
     let _taken = provider.send_transaction(elsewhere.nonce(2)).await?;
+    // Rollups have kinds of transactions that nobody else knows.
+    let deposit = Fault::lie(|block| {
+        if let Some(all) = block.get_mut("transactions").and_then(Value::as_array_mut) {
+            let (hash, from) = (B256::repeat_byte(7), Address::repeat_byte(7));
+            all.insert(0, json!({ "type": "0x7e", "hash": hash, "from": from, "nonce": "0x0" }));
+        }
+    });
+    proxy.fail("eth_getBlockByHash", 1_000, deposit);
     provider.anvil_mine(Some(1), None).await?;
     let outcome = sale.await?;
     ensure!(matches!(outcome, Err(LaneFault::Displaced { nonce: 2, .. })), "{outcome:?}");
@@ -656,6 +664,46 @@ async fn blocks_of_two_lines_bury_nothing() -> Result<()> {
 
     ensure!(matches!(outcome, Err(LaneFault::Unsettled { .. })), "{outcome:?}");
     assert_eq!(line.sold(&stage).await?, U256::ZERO, "it was undone");
+    Ok(())
+}
+
+/// Another transaction of the key in a block that was undone, told by a node that is still on it, and the height of one that is
+/// not: what waits is not displaced by that.
+#[tokio::test]
+async fn a_transaction_of_an_undone_block_displaces_nothing() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let give_up = Duration::from_secs(3);
+    let deep = LanePolicy { confirmations: 2, give_up, ..policy() };
+    let line = Line::to(&stage, proxy.url(), 3, deep).await?;
+    let provider = stage.node().provider();
+    let before = provider.anvil_snapshot().await?;
+    let elsewhere = TransactionRequest::default().from(line.key).to(line.key);
+    provider.anvil_impersonate_account(line.key).await?;
+    let other = provider.send_transaction(elsewhere).await?.get_receipt().await?;
+    let asked = |what: &'static str, params: Value| provider.raw_request(what.into(), params);
+    let number = json!(format!("0x{:x}", other.block_number.context("no block")?));
+    let header: Value = asked("eth_getBlockByNumber", json!([number, false])).await?;
+    let full: Value = asked("eth_getBlockByNumber", json!([number, true])).await?;
+    provider.anvil_revert(before).await?;
+    provider.anvil_set_auto_mine(false).await?;
+
+    let sale = line.go(line.sale(&stage, 10));
+    let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
+    provider.anvil_drop_transaction(hash).await?;
+    provider.anvil_mine(Some(3), None).await?;
+    proxy.fail("eth_getTransactionCount", 10_000, Fault::lie(|count| *count = json!("0x1")));
+    let at = number.clone();
+    let undone = Fault::lie(move |said| {
+        if said["number"] == at {
+            *said = header.clone();
+        }
+    });
+    proxy.fail("eth_getBlockByNumber", 10_000, undone);
+    proxy.fail("eth_getBlockByHash", 10_000, Fault::lie(move |said| *said = full.clone()));
+    let outcome = sale.await?;
+
+    ensure!(matches!(outcome, Err(LaneFault::Unsettled { .. })), "{outcome:?}");
     Ok(())
 }
 

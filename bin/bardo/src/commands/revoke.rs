@@ -59,6 +59,31 @@ impl What {
         Ok((settled, node.read(DELEGATION_MANAGER, asked).await?))
     }
 
+    /// The same number on the block that holds a transaction.
+    async fn mark_after(
+        &self,
+        node: &Node,
+        owner: Address,
+        receipt: &TransactionReceipt,
+    ) -> Result<u64, Failure> {
+        Ok(match self {
+            Self::Grant(grant) => {
+                let delegation = grant.hash().0;
+                let asked =
+                    DelegationManager::disabledDelegationsCall { delegationHash: delegation };
+                node.read_after(receipt, DELEGATION_MANAGER, asked).await?.into()
+            }
+            Self::Golem(golem) => {
+                let entry = Registry::open(node).await?.entry_after(*golem, receipt).await?;
+                entry.map_or(0, |entry| entry.state.min_epoch.into())
+            }
+            Self::All => {
+                let generation = GolemRegistry::generationOfCall { owner };
+                node.read_after(receipt, golem_registry(), generation).await?.into()
+            }
+        })
+    }
+
     /// A number that the chain keeps, and that is higher afterwards.
     async fn mark(&self, node: &Node, owner: Address) -> Result<u64, Failure> {
         Ok(match self {
@@ -155,10 +180,19 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
             | OwnerError::NotShared { .. }
             | OwnerError::TooFewKeys { .. }),
         ) => return Ok(refused(&error.to_string())),
+        // One that was sent before may have been first.
+        Err(OwnerError::Failed { hash }) if what.mark(&node, owner).await? > before => {
+            let json = json!({ "revoked": true, "owner": owner, "transaction": null });
+            let words = what.words(owner);
+            let text = format!(
+                "revoked: {words}, by another transaction; {hash} came too late and failed"
+            );
+            return Ok(Answer::yes(json, text));
+        }
         Err(error) => return Err(error.into()),
     };
     // Believe the chain, not the receipt.
-    let after = what.mark(&node, owner).await?;
+    let after = what.mark_after(&node, owner, &receipt).await?;
     let words = what.words(owner);
     let json = json!({
         "revoked": after > before,

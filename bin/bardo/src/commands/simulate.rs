@@ -61,6 +61,10 @@ fn allowed(preview: &Preview) -> Answer {
                 });
                 (named, format!("{operator} may take every item of {owner}'s {token}"))
             }
+            Held::Owner { token, id } => {
+                let named = json!({ "kind": "owner", "token": token, "id": id.to_string() });
+                (named, format!("whose item {id} of {token} is, as a number"))
+            }
             Held::Item { token, id } => {
                 let named = json!({ "kind": "item", "token": token, "id": id.to_string() });
                 (named, format!("who may take item {id} of {token}, as a number"))

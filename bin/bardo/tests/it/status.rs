@@ -17,8 +17,8 @@ use golem_custody::{Execution, OwnerSigner, SessionKey, SessionSigner as _};
 use golem_delegation::{
     Caveat, Delegation, ROOT_AUTHORITY, SigningDomain, enforcers,
     terms::{
-        DreamMode, Erc20Streaming, GolemCharter, Id, MortalityTimeWindow, MultiTokenPeriod,
-        NativeTokenStreaming, NativeTokenTransferAmount, TokenPeriod,
+        self, BlockNumber, DreamMode, Erc20Streaming, GolemCharter, Id, MortalityTimeWindow,
+        MultiTokenPeriod, NativeTokenStreaming, NativeTokenTransferAmount, Nonce, TokenPeriod,
     },
 };
 use serde_json::json;
@@ -162,6 +162,21 @@ async fn a_grant_that_cannot_be_used_is_not_active() -> Result<()> {
     for caveats in [vec![unborn], behind] {
         let unborn = granted(&stage, &owner, caveats)?.grant;
         assert_eq!(refuses(&stage, &unborn).await?.0, "CAV-NOT-ALIVE");
+    }
+
+    let head = u128::from(stage.node().head().await?.number);
+    let blocks = |after, before| BlockNumber { after, before }.encode();
+    let stranger = terms::Redeemer(vec![Address::repeat_byte(0x66)]).encode();
+    for (enforcer, terms, code) in [
+        (enforcers::BLOCK_NUMBER, blocks(0, head), "CAV-WINDOW-EXPIRED"),
+        (enforcers::BLOCK_NUMBER, blocks(head + 100, 0), "CAV-WINDOW-EARLY"),
+        (enforcers::NONCE, Nonce(U256::from(9)).encode(), "CAV-REVOKED"),
+        (enforcers::LIMITED_CALLS, vec![1; 31], "CAV-TERMS"),
+        (enforcers::REDEEMER, stranger, "CAV-REDEEMER"),
+    ] {
+        let last = Caveat::new(enforcer, terms);
+        let behind = granted(&stage, &owner, [good.caveats.clone(), vec![last]].concat())?.grant;
+        assert_eq!(refuses(&stage, &behind).await?.0, code);
     }
     Ok(())
 }

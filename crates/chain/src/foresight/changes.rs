@@ -19,6 +19,7 @@ pub(super) enum Question {
     Balance { token: Address, of: Address },
     Allowance { token: Address, owner: Address, spender: Address },
     Operator { token: Address, owner: Address, operator: Address },
+    Owner { token: Address, id: U256 },
     Item { token: Address, id: U256 },
 }
 
@@ -26,6 +27,7 @@ sol! {
     // Of collections (ERC-721), and of those that hold several of each (ERC-1155).
     function isApprovedForAll(address owner, address operator) external view returns (bool);
     function getApproved(uint256 id) external view returns (address);
+    function ownerOf(uint256 id) external view returns (address);
     event ApprovalForAll(address indexed owner, address indexed operator, bool approved);
     event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
     event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
@@ -47,6 +49,7 @@ impl Question {
             Self::Operator { token, owner, operator } => {
                 Some((token, isApprovedForAllCall { owner, operator }.abi_encode().into()))
             }
+            Self::Owner { token, id } => Some((token, ownerOfCall { id }.abi_encode().into())),
             Self::Item { token, id } => Some((token, getApprovedCall { id }.abi_encode().into())),
         }
     }
@@ -59,6 +62,7 @@ impl Question {
             }
             Self::Allowance { token, owner, spender } => Held::Allowance { token, owner, spender },
             Self::Operator { token, owner, operator } => Held::Operator { token, owner, operator },
+            Self::Owner { token, id } => Held::Owner { token, id },
             Self::Item { token, id } => Held::Item { token, id },
         }
     }
@@ -93,6 +97,7 @@ pub(super) fn candidates(
             }
             (Erc20::Transfer::SIGNATURE_HASH, 4) => {
                 all.extend([party(1), party(2)].map(balance));
+                all.insert(Question::Owner { token, id: topic(3).into() });
             }
             (Erc20::Approval::SIGNATURE_HASH, 3) => {
                 let (owner, spender) = (party(1), party(2));

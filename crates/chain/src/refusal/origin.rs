@@ -1,15 +1,32 @@
 //! Who refused. Revert data can be anybody's; the calls that it came through cannot.
 
-use super::{asked, enforcer, grouped, manager, said, target};
+use super::{asked, enforcer, grouped, manager, said, target, unsigned};
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
     rpc::types::trace::geth::CallFrame,
-    sol_types::{SolInterface as _, SolValue as _},
+    sol,
+    sol_types::{SolCall as _, SolError as _, SolInterface as _, SolValue as _},
 };
-use bardo_bindings::framework::DelegationManager::DelegationManagerErrors as ManagerError;
+use bardo_bindings::framework::{
+    DelegationManager::DelegationManagerErrors as ManagerError, SignedBy,
+};
 use golem_custody::{Denial, DenialCode, Redemption};
 use golem_delegation::Caveat;
 use std::iter;
+
+sol! {
+    // Of the library by which signatures of keys are read.
+    error ECDSAInvalidSignature();
+    error ECDSAInvalidSignatureLength(uint256 length);
+    error ECDSAInvalidSignatureS(bytes32 s);
+}
+
+/// What is said of bytes that are nobody's signature.
+const UNREADABLE: [[u8; 4]; 3] = [
+    ECDSAInvalidSignature::SELECTOR,
+    ECDSAInvalidSignatureLength::SELECTOR,
+    ECDSAInvalidSignatureS::SELECTOR,
+];
 
 /// A call that failed.
 #[derive(Clone, Debug)]
@@ -58,6 +75,18 @@ impl Failure {
     pub(crate) fn explain(&self, redemption: &Redemption) -> Denial {
         let path: Vec<&Frame> = self.path.iter().filter(|frame| !frame.lent).collect();
         let Some((_manager, within)) = path.split_first() else { return target(&self.data) };
+        // Signatures are read by the manager, or by the account that it asks; either may fail at that.
+        let by_account = within.first().is_some_and(|first| {
+            first.input.starts_with(&SignedBy::isValidSignatureCall::SELECTOR)
+                && redemption
+                    .contexts()
+                    .flat_map(|context| context.links())
+                    .any(|link| link.delegator == first.to)
+        });
+        let by_manager = within.is_empty() && UNREADABLE.iter().any(|it| self.data.starts_with(it));
+        if by_account || by_manager {
+            return unsigned();
+        }
         let Some(origin) = within.last() else {
             return ManagerError::abi_decode(&self.data)
                 .map_or_else(|_unknown| target(&self.data), |error| manager(&error));
