@@ -441,10 +441,13 @@ pub(crate) struct BlastRadiusArgs {
     /// What you read from the chain, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) facts: Option<PathBuf>,
-    /// A node to read all of that from instead, by its JSON-RPC endpoint
+    /// A node to read all of that from, by its JSON-RPC endpoint: instead of --facts and --now
     #[arg(long, value_name = "URL", value_parser = endpoint, conflicts_with = "facts")]
     pub(crate) rpc: Option<Url>,
-    /// Second to reckon from [default: now; with --rpc the block's, which its counters are of]
+    /// With --rpc: the DelegationManager that it is for
+    #[arg(long, value_name = "ADDRESS", default_value_t = DELEGATION_MANAGER)]
+    pub(crate) manager: Address,
+    /// Second to reckon from [default: now]
     #[arg(long, value_name = "SECONDS", conflicts_with = "rpc", value_parser = clap::value_parser!(u64).range(..=LAST_SECOND))]
     pub(crate) now: Option<u64>,
 }
@@ -605,6 +608,9 @@ pub(crate) struct RedeemArgs {
     /// Blocks that must hold it before it counts, its own included [default: 2; of a node on this machine 1]
     #[arg(long, value_name = "N")]
     pub(crate) confirmations: Option<u64>,
+    /// Take the place of this transaction of the key, which waits for its block, at a higher price
+    #[arg(long, value_name = "HASH", value_parser = input::word, conflicts_with = "bundler")]
+    pub(crate) instead_of: Option<B256>,
     /// Hand what is signed to this endpoint alone [default: the one that the chain's file names, if it does]
     #[arg(long, value_name = "URL", value_parser = endpoint, conflicts_with = "bundler")]
     pub(crate) private_rpc: Option<Url>,

@@ -180,6 +180,13 @@ alloy_sol_types::sol! {
     /// Hooks of an enforcer.
     #[derive(Debug)]
     interface CaveatEnforcer {
+        function beforeAllHook(bytes terms, bytes args, bytes32 mode, bytes executionCalldata, bytes32 delegationHash, address delegator, address redeemer) external;
         function beforeHook(bytes terms, bytes args, bytes32 mode, bytes executionCalldata, bytes32 delegationHash, address delegator, address redeemer) external;
+    }
+
+    /// Which of its groups a `LogicalOrWrapperEnforcer` shall ask: said by whoever redeems.
+    struct SelectedGroup {
+        uint256 groupIndex;
+        bytes[] caveatArgs;
     }
 }

@@ -4,7 +4,7 @@ mod changes;
 mod machine;
 mod state;
 
-use crate::{ChainFault, Node, node::rpc};
+use crate::{ChainFault, Node, node::rpc, refusal::Failure};
 use alloy::sol_types::SolEvent as _;
 use alloy::{
     eips::BlockId,
@@ -16,12 +16,12 @@ use alloy::{
 use async_trait::async_trait;
 use bardo_bindings::framework::{DelegationManager, ENTRY_POINT};
 use golem_custody::{
-    BoxError, Denial, DenialCode, DryRun, Execution, Outcome, Preview, Receipt, Redemption,
-    SignedTransaction, Submit, TransactionPlan,
+    BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
+    Submit, TransactionPlan,
 };
 use machine::{Machine, Signers};
 use revm::{
-    ExecuteEvm as _, SystemCallEvm as _,
+    ExecuteEvm as _,
     context::{ContextTr as _, JournalTr as _, TxEnv},
     context_interface::result::{EVMError, ExecutionResult},
     database_interface::DatabaseRef as _,
@@ -33,7 +33,9 @@ use tokio::sync::Mutex;
 /// Most gas that one transaction may have (EIP-7825).
 const MOST_GAS: u64 = 1 << 24;
 /// A chain whose contracts see another number of the block than its headers have, and whose gas is not all of execution.
-const ARBITRUM: u64 = 42_161;
+pub(crate) const ARBITRUM: u64 = 42_161;
+/// Most gas that all questions of what a call changes may take: tokens answer with a few thousand each.
+const MOST_WORK: u64 = 1 << 25;
 /// How often a run may stop for something that was not read. Each of them is a round trip; a call that touches more
 /// unforeseen places than this is not decided.
 const MOST_STOPS: usize = 256;
@@ -112,7 +114,7 @@ impl Foresight {
         redemption: &Redemption,
         redeemer: Address,
     ) -> Result<Denial, ChainFault> {
-        if let Some(failure) = self.node.failure(receipt.hash).await {
+        if let Some(failure) = self.node.trace(receipt.hash).await.and_then(Failure::traced) {
             return Ok(failure.explain(redemption));
         }
         let refused = self.refused_before(receipt.block_number, redemption, redeemer).await?;
@@ -134,6 +136,9 @@ impl Foresight {
     ) -> Result<Option<Denial>, ChainFault> {
         let block = self.node.header_of(number).await?;
         let parent = self.node.header_of(number.saturating_sub(1)).await?;
+        if parent.hash != block.parent_hash {
+            return Err(ChainFault::NoBlock { number });
+        }
         let state = Arc::new(State::before(parent, block));
         let call = Call::of(redemption, redeemer);
         let (_state, outcome) = self.decide(state, false, redemption, &call).await?;
@@ -207,6 +212,9 @@ impl Foresight {
         let more = state.unknown(foreseen);
         if !more.is_empty() {
             state.read(&self.node, &more, &codes).await?;
+        }
+        if let Some(known) = &known {
+            state.remember(known);
         }
         Ok((Arc::new(state), true))
     }
@@ -338,8 +346,7 @@ fn verdict(
             return Ok(Ok(Outcome::Refused(denial)));
         }
     }
-    let calls: Vec<_> = redemption.calls().collect();
-    let at = |number| run(state, call, &calls, Machine::new(state, chain_id, number, signers));
+    let at = |number| run(state, call, redemption, Machine::new(state, chain_id, number, signers));
     let ran = match at(state.within.number)? {
         Ok(ran) => ran,
         Err(why) => return Ok(Err(ChainFault::Machine { why })),
@@ -384,7 +391,7 @@ fn verdict(
 fn run(
     state: &State,
     call: &Call,
-    calls: &[(Address, &Execution)],
+    redemption: &Redemption,
     mut machine: Machine<'_>,
 ) -> Result<Result<Ran, String>, Unread> {
     let transaction = call.transaction(machine.ctx.cfg.chain_id, &state.within);
@@ -399,7 +406,8 @@ fn run(
     if !result.is_success() {
         return Ok(Ok(Ran { result, changes: Vec::new(), notes: Vec::new() }));
     }
-    let (mut candidates, mut unseen) = changes::candidates(result.logs(), calls);
+    let calls: Vec<_> = redemption.calls().collect();
+    let (mut candidates, mut unseen) = changes::candidates(result.logs(), &calls);
     for (address, account) in &machine.ctx.journal().state {
         let before = state.basic_ref(*address)?.map(|info| info.balance);
         if before != Some(account.info.balance) {
@@ -412,21 +420,37 @@ fn run(
             "{found} balances and allowances may change, of which {most} are looked at"
         )));
     }
-    let answers = |machine: &mut Machine<'_>| -> Result<Vec<_>, Unread> {
-        candidates.iter().map(|question| read(machine, *question)).collect()
+    let mut work = 0;
+    let mut answers = |machine: &mut Machine<'_>| -> Result<Vec<_>, Unread> {
+        candidates.iter().map(|question| read(machine, *question, &mut work)).collect()
     };
     let after = answers(&mut machine)?;
     // Whatever was done on the state is forgotten: what the machine sees next is how it was.
     drop(machine.finalize());
     let before = answers(&mut machine)?;
+    if work > MOST_WORK {
+        return Ok(Err("what it changes takes too much work to be told".to_owned()));
+    }
     let call_to = call.to;
-    let (changes, silent) = changes::changes(&candidates, before, after);
+    let (changes, silent) = changes::changes(&candidates, &before, &after);
     unseen.extend(silent);
     let mut notes: Vec<String> = unseen
         .iter()
         .map(|token| format!("what {token} moves is not all shown: it does not say what is asked"))
         .collect();
-    for (account, call) in calls {
+    for (token, account) in
+        changes::pulled_unseen(result.logs(), &calls, &candidates, &before, &changes)
+    {
+        notes.push(format!(
+            "{token} of {account} was pulled by somebody whom it did not call: whose allowance that lowers is not shown"
+        ));
+    }
+    for (speaker, account) in changes::unknown_words(result.logs(), redemption) {
+        notes.push(format!(
+            "{speaker} says something of {account} in words that are not known here: what that changes is not shown"
+        ));
+    }
+    for (account, call) in &calls {
         // Who rules an account, and what it allows, has no log that everybody knows.
         for (special, what) in [
             (*account, "the account itself"),
@@ -446,14 +470,22 @@ fn run(
 }
 
 /// The answer of a view function; none where it has none. Nothing is paid for it, and nobody asks.
-fn read(machine: &mut Machine<'_>, question: changes::Question) -> Result<Option<U256>, Unread> {
+fn read(
+    machine: &mut Machine<'_>,
+    question: changes::Question,
+    work: &mut u64,
+) -> Result<Option<U256>, Unread> {
+    if *work > MOST_WORK {
+        return Ok(None);
+    }
     if let changes::Question::Native(address) = question {
         let account = machine.ctx.journal_mut().load_account(address)?;
         return Ok(Some(account.data.info.balance));
     }
     let Some((to, data)) = question.call() else { return Ok(None) };
-    match machine.system_call_one_with_caller(Address::ZERO, to, data) {
+    match machine.ask(to, data) {
         Ok(done) => {
+            *work = work.saturating_add(done.gas().total_gas_spent());
             let answer = done.into_output().unwrap_or_default();
             Ok((answer.len() == 32).then(|| U256::from_be_slice(&answer)))
         }

@@ -1,6 +1,10 @@
 //! One session key's way to the chain.
 
-use crate::{ChainFault, Foresight, Node, foresight::redeemed, node::Taken};
+use crate::{
+    ChainFault, Foresight, Node,
+    foresight::redeemed,
+    node::{LOOKS, Taken, asks_for_more},
+};
 use alloy::{
     primitives::{Address, B256},
     rpc::types::TransactionReceipt,
@@ -23,8 +27,6 @@ use tokio::{
 
 /// Blocks before the one that something was judged on in which it is looked for too: a reorganisation may put it there.
 pub(crate) const BEFORE: u64 = 64;
-/// How often something that was refused is looked for before the refusal is believed.
-pub(crate) const LOOKS: u32 = 5;
 /// How often a place in the queue is looked for where another process used the key.
 const MOST_PLACES: usize = 3;
 
@@ -80,12 +82,6 @@ pub enum LaneFault {
     /// It was not decided or not signed.
     #[error(transparent)]
     Custody(#[from] CustodyError),
-    /// The node did not take it.
-    #[error("it was signed and not taken; it is not in any queue")]
-    NotTaken {
-        /// Why.
-        source: ChainFault,
-    },
     /// Somebody else sends with the same key.
     #[error(
         "the key {sender} is used elsewhere at the same time: each place that it was signed for was taken by another"
@@ -110,14 +106,17 @@ pub enum LaneFault {
         /// The transaction.
         hash: B256,
     },
-    /// It was sent, and is not known to be done when patience ended.
-    #[error("{hash} at place {nonce} is sent and not settled; it may still take effect")]
+    /// It was sent, and is not known to be done when patience ended; or nobody who was asked took it, and somebody may have it
+    /// all the same.
+    #[error(
+        "{hash} at place {nonce} is sent and not settled; it may still take effect: look it up before asking for it again"
+    )]
     Unsettled {
         /// The last one of the bids.
         hash: B256,
         /// Its place in the queue.
         nonce: u64,
-        /// What the node last failed at, where it did.
+        /// What the node last refused or failed at, where it did.
         source: Option<ChainFault>,
     },
 }
@@ -128,7 +127,6 @@ impl LaneFault {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Custody(_) => "NOT_SIGNED",
-            Self::NotTaken { .. } => "NOT_TAKEN",
             Self::KeyInUse { .. } => "KEY_IN_USE",
             Self::Displaced { .. } => "DISPLACED",
             Self::Unproven { .. } => "UNPROVEN",
@@ -173,6 +171,8 @@ struct Sent {
     bids: Vec<SignedTransaction>,
     /// Whether the node said that the place was taken when it was handed in.
     doubted: bool,
+    /// What was said to it, where that was no yes.
+    complaint: Option<ChainFault>,
 }
 
 /// A receipt that is deep enough.
@@ -323,9 +323,11 @@ impl<K: SessionSigner> Lane<K> {
         let (nonce, since) = (cleared.nonce(), cleared.block().number);
         let signed = self.key.sign(cleared, (self.clock)()).await?;
         (self.tell)(signed.hash);
+        self.foresight.node().took_its_place();
         // From here on it may be out, whatever becomes of whoever asked for it.
         let bids = vec![signed.clone()];
-        let sent = Sent { nonce, since, bid_at: Instant::now(), bids, doubted: false };
+        let bid_at = Instant::now();
+        let sent = Sent { nonce, since, bid_at, bids, doubted: false, complaint: None };
         let sent = Arc::new(Mutex::new(sent));
         let mut held = Arc::clone(&sent).lock_owned().await;
         self.afloat().insert(nonce, sent);
@@ -333,18 +335,22 @@ impl<K: SessionSigner> Lane<K> {
         match self.submission.broadcast(&signed).await {
             Ok(Taken::New | Taken::Known) => {}
             // Not answered is not refused: it has its place until the chain says otherwise.
-            Err(ChainFault::Unanswered { .. }) => {}
+            Err(silent @ ChainFault::Unanswered { .. }) => held.complaint = Some(silent),
             // Somebody has the place, and that may be this very transaction, handed over twice by somebody between here and
             // the node. Only the chain can tell.
             Ok(Taken::NonceUsed) => held.doubted = true,
-            // A no is believed only of a node that does not have it all the same: what is taken for unsent would be
-            // sent once more by whoever asked for it.
-            Err(source) => {
+            // The price is raised in its place.
+            Err(refused) if asks_for_more(&refused) => held.complaint = Some(refused),
+            // Of several nodes behind one address another may have it: a no proves nothing. But nothing waits behind what nobody
+            // shows: the next one is signed for its place, and at most one of the two takes effect.
+            Err(refused) => {
                 if !self.turns_up(&held).await {
                     *next = before;
                     self.afloat().remove(&nonce);
-                    return Err(LaneFault::NotTaken { source });
+                    let (hash, source) = (signed.hash, Some(refused));
+                    return Err(LaneFault::Unsettled { hash, nonce, source });
                 }
+                held.complaint = Some(refused);
             }
         }
         Ok(Ok(held))
@@ -377,7 +383,7 @@ impl<K: SessionSigner> Lane<K> {
     async fn settle(&self, sent: &mut Sent) -> Result<Mined, LaneFault> {
         let began = Instant::now();
         let mut was_mined = false;
-        let mut fault = None;
+        let mut fault = sent.complaint.take();
         loop {
             match self.look(sent).await {
                 Ok(Sight::Deep(mined)) => return Ok(mined),
@@ -472,7 +478,8 @@ impl<K: SessionSigner> Lane<K> {
         Ok(Sight::Nothing)
     }
 
-    /// Hands the last bid to the node again; one that it has had all the time gets a better price.
+    /// Hands the last bid to the node again; one that it has had all the time, or does not take at its price, gets a better
+    /// one. Where it is refused for something else, those before it are handed in.
     async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
         sent.bid_at = Instant::now();
         let Some(last) = sent.bids.last() else { return Ok(()) };
@@ -481,13 +488,23 @@ impl<K: SessionSigner> Lane<K> {
         match self.submission.broadcast(last).await {
             _ if had => {}
             Ok(Taken::New) => return Ok(()),
-            // It is there, or was not taken at its price.
-            Ok(Taken::Known | Taken::NonceUsed) | Err(ChainFault::Rpc { .. }) => {}
-            Err(silent) => return Err(silent),
+            // It is there.
+            Ok(Taken::Known | Taken::NonceUsed) => {}
+            Err(refused) if asks_for_more(&refused) => {}
+            Err(refused) => {
+                for bid in sent.bids.iter().rev().skip(1) {
+                    if self.submission.broadcast(bid).await.is_ok() {
+                        return Ok(());
+                    }
+                }
+                return Err(refused);
+            }
         }
         // Who takes transactions in private need not know what others pay.
         let market = self.foresight.node().offer().await?;
-        let ceiling = self.policy.clearing.fee_ceiling;
+        // What the key cannot pay nobody takes.
+        let purse = self.foresight.node().balance(self.sender()).await?;
+        let ceiling = self.policy.clearing.fee_ceiling.min(purse);
         let Some(least) = last.offer().map(Offer::raised) else { return Ok(()) };
         // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.
         for offer in [least.or_higher(market), least] {

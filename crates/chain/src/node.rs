@@ -1,4 +1,4 @@
-use crate::{refusal::Failure, snapshot::Snapshot};
+use crate::snapshot::Snapshot;
 use alloy::{
     consensus::Transaction as _,
     eips::BlockNumberOrTag,
@@ -7,7 +7,7 @@ use alloy::{
     rpc::client::ClientBuilder,
     rpc::types::{
         Header, TransactionReceipt,
-        trace::geth::{CallConfig, GethDebugTracingOptions, GethTrace},
+        trace::geth::{CallConfig, CallFrame, GethDebugTracingOptions, GethTrace},
     },
     sol_types::SolCall,
     transports::{
@@ -60,6 +60,19 @@ const REJECTIONS: [&str; 14] = [
     "oversized",
     "nonce too high",
 ];
+/// What they say of a price.
+const PRICE: [&str; 8] = [
+    "underpriced",
+    "base fee",
+    "fee cap",
+    "feecap",
+    "gas price",
+    "maxfee",
+    "maxpriorityfee",
+    "fee too low",
+];
+/// How often something that was refused is looked for before it is left alone.
+pub(crate) const LOOKS: u32 = 5;
 /// How often a node on this machine is asked for a receipt.
 const POLL_NEAR: Duration = Duration::from_millis(50);
 /// How often any other is.
@@ -116,6 +129,14 @@ pub enum ChainFault {
     Client {
         /// Why.
         source: reqwest::Error,
+    },
+    /// The bundler refused something.
+    #[error("the bundler refused {what}")]
+    Bundler {
+        /// What was asked.
+        what: &'static str,
+        /// Why.
+        source: Box<RpcError<TransportErrorKind>>,
     },
     /// A request failed.
     #[error("node refused {what}")]
@@ -252,9 +273,6 @@ pub(crate) enum Taken {
 #[derive(Clone, Debug)]
 pub struct Node {
     provider: DynProvider,
-    /// For what is signed: it is handed over once, and what came of that is looked up. Whoever asks again by himself hears of
-    /// his own first attempt as of somebody else's.
-    mailbox: DynProvider,
     chain_id: u64,
     patience: Duration,
     confirmations: u64,
@@ -285,8 +303,7 @@ impl Node {
     /// The same, giving the node `answer` for each of its answers. Redirects are not followed: what
     /// is signed goes to the node that was named.
     pub async fn connect_within(url: &Url, answer: Duration) -> Result<Self, ChainFault> {
-        let (provider, mailbox) =
-            (transport_within(url, answer, TOO_MANY)?, transport_within(url, answer, 0)?);
+        let provider = transport_within(url, answer, TOO_MANY)?;
         let chain_id = provider.get_chain_id().await.map_err(|source| ChainFault::Unreachable {
             url: redacted(url),
             source: without_url(source).into(),
@@ -300,17 +317,7 @@ impl Node {
         let tell = Tell(Arc::new(|_: B256| ()));
         let (reached, instead) = (Arc::default(), Arc::default());
         let (patience, confirmations) = (PATIENCE, 1);
-        Ok(Self {
-            provider,
-            mailbox,
-            chain_id,
-            patience,
-            confirmations,
-            near,
-            tell,
-            reached,
-            instead,
-        })
+        Ok(Self { provider, chain_id, patience, confirmations, near, tell, reached, instead })
     }
 
     /// The same connection, whose next transaction takes the place of one that waits for its block, at a price that nodes
@@ -404,10 +411,7 @@ impl Node {
 
     /// Fails unless there is code at `address`.
     pub async fn require(&self, what: &'static str, address: Address) -> Result<(), ChainFault> {
-        if self.code(address).await?.is_empty() {
-            return Err(ChainFault::Missing { what, address, chain_id: self.chain_id });
-        }
-        Ok(())
+        Snapshot::newest(self).await?.require(what, address).await
     }
 
     /// Native balance, in wei.
@@ -476,11 +480,11 @@ impl Node {
         Ok(Some(header))
     }
 
-    /// How a mined transaction reverted, from a node that keeps traces.
-    pub(crate) async fn failure(&self, hash: B256) -> Option<Failure> {
+    /// The calls of a mined transaction, from a node that keeps traces.
+    pub(crate) async fn trace(&self, hash: B256) -> Option<CallFrame> {
         let options = GethDebugTracingOptions::call_tracer(CallConfig::default());
         match self.provider.debug_trace_transaction(hash, options).await {
-            Ok(GethTrace::CallTracer(top)) => Failure::traced(top),
+            Ok(GethTrace::CallTracer(top)) => Some(top),
             _ => None,
         }
     }
@@ -493,7 +497,7 @@ impl Node {
         };
         let (mut offer, mut nonce, balance) =
             tokio::try_join!(self.offer(), nonce, self.balance(sender))?;
-        let instead = self.instead.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let instead = *self.instead.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(hash) = instead {
             let (place, bid) = self.waiting(hash, sender).await?;
             (nonce, offer) = (place, bid.raised().or_higher(offer));
@@ -501,6 +505,11 @@ impl Node {
         let Offer { max_fee_per_gas, max_priority_fee_per_gas } = offer;
         let chain_id = self.chain_id;
         Ok(TransactionPlan { chain_id, nonce, max_fee_per_gas, max_priority_fee_per_gas, balance })
+    }
+
+    /// Notes that something was signed on a plan: what comes next stands behind it, and takes nobody's place.
+    pub(crate) fn took_its_place(&self) {
+        *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Place and price of a transaction of `sender` that waits for its block.
@@ -517,7 +526,7 @@ impl Node {
 
     /// Hands a signed transaction to the node. What it already has it may be given again: it stays one.
     pub(crate) async fn broadcast(&self, tx: &SignedTransaction) -> Result<Taken, ChainFault> {
-        match self.mailbox.send_raw_transaction(&tx.raw).await {
+        match self.provider.send_raw_transaction(&tx.raw).await {
             Ok(_pending) => Ok(Taken::New),
             Err(RpcError::ErrorResp(refused)) => {
                 let words = refused.message.to_lowercase();
@@ -561,6 +570,24 @@ impl Node {
         !matches!(self.provider.get_transaction_by_hash(hash).await, Ok(None))
     }
 
+    /// Whether what a node refused is known all the same: of several behind one address another may have it, and not say so
+    /// at once.
+    async fn turns_up(&self, hash: B256) -> bool {
+        for look in 0..LOOKS {
+            if look > 0 {
+                sleep(self.poll()).await;
+            }
+            if self.knows(hash).await {
+                return true;
+            }
+        }
+        false
+    }
+
+    const fn poll(&self) -> Duration {
+        if self.near { POLL_NEAR } else { POLL_FAR }
+    }
+
     /// Receipt of a transaction, where the node has one.
     pub(crate) async fn receipt(
         &self,
@@ -590,11 +617,12 @@ impl Node {
     /// no reason to refuse it, or none at all, is waited out like a yes.
     pub async fn send(&self, tx: &SignedTransaction) -> Result<TransactionReceipt, ChainFault> {
         (self.tell.0)(tx.hash);
+        self.took_its_place();
         let mut fault = match self.broadcast(tx).await {
             Ok(Taken::New | Taken::Known) => None,
             // Perhaps by this very transaction, handed over twice by somebody between here and the node.
             Ok(Taken::NonceUsed) => Some(ChainFault::PlaceTaken { hash: tx.hash }),
-            Err(refused @ ChainFault::Rpc { .. }) if !self.knows(tx.hash).await => {
+            Err(refused @ ChainFault::Rpc { .. }) if !self.turns_up(tx.hash).await => {
                 return Err(refused);
             }
             Err(silent) => Some(silent),
@@ -623,7 +651,7 @@ impl Node {
                     other => ChainFault::NotMined { hash: tx.hash, source: other.map(Box::new) },
                 });
             }
-            sleep(if self.near { POLL_NEAR } else { POLL_FAR }).await;
+            sleep(self.poll()).await;
         }
     }
 
@@ -678,6 +706,17 @@ fn transport_within(url: &Url, answer: Duration, retries: u32) -> Result<DynProv
 
 pub(crate) fn rpc(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind>) -> ChainFault {
     move |source| ChainFault::Rpc { what, source: without_url(source).into() }
+}
+
+/// Whether a refusal is one of the price.
+pub(crate) fn asks_for_more(refused: &ChainFault) -> bool {
+    let (ChainFault::Rpc { source, .. } | ChainFault::Bundler { source, .. }) = refused else {
+        return false;
+    };
+    source.as_error_resp().is_some_and(|error| {
+        let words = error.message.to_lowercase();
+        PRICE.iter().any(|known| words.contains(known))
+    })
 }
 
 /// Providers put keys into paths and queries; the HTTP library quotes them in its errors, and a

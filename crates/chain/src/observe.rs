@@ -2,6 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Node, environment,
+    foresight::ARBITRUM,
     refusal::explain_caveat,
     registry::GolemState,
     snapshot::{Snapshot, revert_data, said},
@@ -15,14 +16,15 @@ use bardo_bindings::{
     defi::{Erc20, Erc4626, NonfungiblePositionManager, PriceFeed},
     framework::{
         CaveatEnforcer, Counters, DelegationManager, ENTRY_POINT, EntryPoint, MODE_SINGLE,
-        PeriodEntry, SignedBy,
+        PeriodEntry, SelectedGroup, SignedBy,
     },
 };
 use golem_custody::{BlockRef, Denial, DenialCode, Execution, Outcome, Redemption};
 use golem_delegation::{
-    ANY_DELEGATE, Delegation, PermissionContext, Rule, SigningDomain,
+    ANY_DELEGATE, Caveat, Delegation, PermissionContext, Rule, SigningDomain,
     blast_radius::{CharterFacts, GolemFacts, Observed, Price, TokenFacts},
-    terms::{GolemCharter, Listing, Role},
+    enforcers,
+    terms::{GolemCharter, Listing, LogicalOrWrapper, Role},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,13 +38,17 @@ const MAX_ENTRIES: usize = 64;
 const SPENDERS: &[Role] =
     &[Role::SwapRouter, Role::SwapRouter02, Role::PositionManager, Role::Vault];
 
-/// Refusals that do not depend on the call.
-const WHATEVER_THE_CALL: &[DenialCode] = &[
+/// The manager's refusals that do not depend on the call.
+const OF_THE_MANAGER: &[DenialCode] = &[
     DenialCode::Signature,
     DenialCode::BrokenChain,
     DenialCode::NoAccount,
     DenialCode::DelegationDisabled,
     DenialCode::Paused,
+];
+
+/// Those of rules.
+const OF_RULES: &[DenialCode] = &[
     DenialCode::NotAlive,
     DenialCode::Revoked,
     DenialCode::Superseded,
@@ -200,10 +206,10 @@ pub async fn unusable(
     if header.hash != hash {
         return Err(ChainFault::NoBlock { number });
     }
-    let (account, delegate) = (chain.root().delegator, chain.leaf().delegate);
-    let nothing = Execution { target: delegate, value: U256::ZERO, data: Bytes::new() };
+    let on = Snapshot::of(node, &header);
+    let redeemer = redeemer(chain);
+    let nothing = Execution { target: redeemer, value: U256::ZERO, data: Bytes::new() };
     let redemption = Redemption::single(manager, chain.clone(), &nothing);
-    let redeemer = if delegate == ANY_DELEGATE { account } else { delegate };
     let judged = Foresight::new(node.clone()).judge_at(header, &redemption, redeemer).await;
     let denial = match judged {
         Ok(Outcome::Refused(denial)) => Some(denial),
@@ -213,7 +219,6 @@ pub async fn unusable(
         Err(fault) => return Err(fault),
     };
     if let Some(denial) = denial {
-        let on = Snapshot::at(node, number).await?;
         if denial.code == DenialCode::Reverted {
             // A signature that cannot even be read fails in words of its own.
             let domain = SigningDomain { chain_id: node.chain_id(), manager };
@@ -226,13 +231,13 @@ pub async fn unusable(
         }
         let always = match (denial.code, denial.enforcer) {
             (DenialCode::OtherCaveat, Some(enforcer)) => on.code(enforcer).await?.is_empty(),
-            (code, _) => WHATEVER_THE_CALL.contains(&code),
+            (code, _) => OF_THE_MANAGER.contains(&code),
         };
         if always {
             return Ok(Some(denial));
         }
     }
-    if let Some(denial) = refused_alone(&Snapshot::at(node, number).await?, manager, chain).await? {
+    if let Some(denial) = refused_alone(&on, manager, chain).await? {
         return Ok(Some(denial));
     }
     let unknown = seen.facts.golems.iter().find(|(_, known)| !known.registered);
@@ -241,38 +246,117 @@ pub async fn unusable(
     }))
 }
 
+/// Who may redeem: the delegate; of what anybody may, somebody whom a rule names.
+fn redeemer(chain: &PermissionContext) -> Address {
+    let delegate = chain.leaf().delegate;
+    if delegate != ANY_DELEGATE {
+        return delegate;
+    }
+    let environment = environment();
+    let rules = chain.links().iter().flat_map(|link| &link.caveats);
+    let named =
+        rules.filter_map(|caveat| environment.read(caveat).ok()).find_map(|rule| match rule {
+            Rule::Redeemer(list) => list.0.first().copied(),
+            Rule::GolemCharter(charter) => Some(charter.agent_key),
+            _ => None,
+        });
+    named.unwrap_or(chain.root().delegator)
+}
+
 /// What one rule refuses whatever the call, asked as the manager asks it and without those before it.
 async fn refused_alone(
     on: &Snapshot<'_>,
     manager: Address,
     chain: &PermissionContext,
 ) -> Result<Option<Denial>, ChainFault> {
-    let (account, delegate) = (chain.root().delegator, chain.leaf().delegate);
-    let nothing = (delegate, U256::ZERO).abi_encode_packed();
-    let redeemer = if delegate == ANY_DELEGATE { account } else { delegate };
+    // Where anybody may redeem, that one may not says nothing of others.
+    let open = chain.leaf().delegate == ANY_DELEGATE;
+    let lasting = |denial: &Denial| {
+        OF_RULES.contains(&denial.code) && !(open && denial.code == DenialCode::Redeemer)
+    };
     for link in chain.links() {
+        let question = Question { on, manager, link, redeemer: redeemer(chain) };
         for caveat in &link.caveats {
-            let asked = CaveatEnforcer::beforeHookCall {
-                terms: caveat.terms.clone(),
-                args: caveat.args.clone(),
-                mode: MODE_SINGLE,
-                executionCalldata: nothing.clone().into(),
-                delegationHash: link.hash().0,
-                delegator: link.delegator,
-                redeemer,
-            };
-            let Err(fault) = on.read_as(manager, caveat.enforcer, asked).await else { continue };
-            let Some(data) = revert_data(&fault) else {
-                said::<()>(Err(fault))?;
-                continue;
-            };
-            let denial = explain_caveat(&data, caveat);
-            if let Some(denial) = denial.filter(|one| WHATEVER_THE_CALL.contains(&one.code)) {
-                return Ok(Some(denial));
+            // Whoever redeems chooses the group, whatever the file says: all of them must refuse.
+            let mut last = None;
+            for args in choices(caveat) {
+                last = question.ask(caveat, args).await?.filter(lasting);
+                if last.is_none() {
+                    break;
+                }
+            }
+            if last.is_some() {
+                return Ok(last);
             }
         }
     }
     Ok(None)
+}
+
+/// What a redeemer may say to a rule, as far as it matters to a call of nothing.
+fn choices(caveat: &Caveat) -> Vec<Bytes> {
+    match LogicalOrWrapper::decode(&caveat.terms) {
+        Ok(LogicalOrWrapper(groups)) if caveat.enforcer == enforcers::LOGICAL_OR_WRAPPER => {
+            (0u64..)
+                .zip(&groups)
+                .map(|(place, group)| {
+                    let caveat_args = group.iter().map(|one| one.args.clone()).collect();
+                    SelectedGroup { groupIndex: U256::from(place), caveatArgs: caveat_args }
+                        .abi_encode()
+                        .into()
+                })
+                .collect()
+        }
+        _ => vec![caveat.args.clone()],
+    }
+}
+
+/// A link whose rules are asked one by one.
+struct Question<'a> {
+    on: &'a Snapshot<'a>,
+    manager: Address,
+    link: &'a Delegation,
+    redeemer: Address,
+}
+
+impl Question<'_> {
+    /// Why a rule refuses a call of nothing, before anything is done.
+    async fn ask(&self, caveat: &Caveat, args: Bytes) -> Result<Option<Denial>, ChainFault> {
+        let nothing: Bytes = (self.redeemer, U256::ZERO).abi_encode_packed().into();
+        let first = CaveatEnforcer::beforeAllHookCall {
+            terms: caveat.terms.clone(),
+            args: args.clone(),
+            mode: MODE_SINGLE,
+            executionCalldata: nothing.clone(),
+            delegationHash: self.link.hash().0,
+            delegator: self.link.delegator,
+            redeemer: self.redeemer,
+        };
+        let second = CaveatEnforcer::beforeHookCall {
+            terms: caveat.terms.clone(),
+            args,
+            mode: MODE_SINGLE,
+            executionCalldata: nothing,
+            delegationHash: self.link.hash().0,
+            delegator: self.link.delegator,
+            redeemer: self.redeemer,
+        };
+        let answers = [
+            self.on.read_as(self.manager, caveat.enforcer, first).await.map(|_| ()),
+            self.on.read_as(self.manager, caveat.enforcer, second).await.map(|_| ()),
+        ];
+        for answer in answers {
+            let Err(fault) = answer else { continue };
+            let Some(data) = revert_data(&fault) else {
+                said::<()>(Err(fault))?;
+                continue;
+            };
+            if let Some(denial) = explain_caveat(&data, caveat) {
+                return Ok(Some(denial));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// As the manager asks: the account where there is one, and otherwise its key.
@@ -330,6 +414,10 @@ impl Counted<'_> {
                 let delegator = self.link.delegator;
                 let used = Counters::getIsUsedCall { manager, delegator, id: id.0 };
                 said(self.on.read(at, used).await)?.map(U256::from)
+            }
+            // Contracts there see another number than the header's.
+            Rule::BlockNumber(_) => {
+                (self.on.chain_id() != ARBITRUM).then(|| U256::from(self.on.block().number))
             }
             Rule::Nonce(_) => {
                 let nonce = Counters::currentNonceCall { manager, delegator: self.link.delegator };

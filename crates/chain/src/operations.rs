@@ -3,26 +3,28 @@
 use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
     foresight::redeemed,
-    lane::{BEFORE, LOOKS},
-    node::{Taken, once, redacted, rpc, without_url},
+    lane::BEFORE,
+    node::{LOOKS, Taken, asks_for_more, once, redacted, rpc, without_url},
     printable,
+    refusal::Failure,
 };
 use alloy::{
     primitives::{Address, B256, Bytes, U256, hex},
     providers::{DynProvider, Provider},
     rpc::types::{Filter, Log, TransactionReceipt},
     sol_types::SolEvent,
+    transports::{RpcError, TransportErrorKind},
 };
 use async_trait::async_trait;
 use bardo_bindings::framework::{ENTRY_POINT, EntryPoint, SIMPLE_FACTORY, STATELESS_7702_IMPL};
 use golem_custody::{
-    BoxError, Denial, DenialCode, DryRun, Offer, Operate, OperationClearance, OperationDraft,
-    OperationPlan, Outcome, Receipt, Redemption, SessionAccount, SessionSigner, SignedOperation,
-    clear_operation,
+    BoxError, CustodyError, Denial, DenialCode, DryRun, Offer, Operate, OperationClearance,
+    OperationDraft, OperationPlan, Outcome, Receipt, Redemption, SessionAccount, SessionSigner,
+    SignedOperation, clear_operation,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 use tokio::{
     sync::Mutex,
     time::{Instant, sleep},
@@ -45,9 +47,14 @@ const FEW_MORE: u64 = 9;
 /// not all of them find what waits by its hash.
 fn may_have(words: &str) -> bool {
     let words = words.to_lowercase();
-    ["already", "known", "duplicate", "replacement", "underpriced", "nonce", "aa25", "aa10"]
-        .iter()
-        .any(|known| words.contains(known))
+    // What is unknown is not known.
+    let whole = ["already", "known", "duplicate", "nonce", "aa25", "aa10"];
+    words.split(|letter: char| !letter.is_alphanumeric()).any(|word| whole.contains(&word))
+        || ["replac", "underpriced", "fee too low"].iter().any(|part| words.contains(part))
+}
+
+fn refused(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind>) -> ChainFault {
+    move |source| ChainFault::Bundler { what, source: without_url(source).into() }
 }
 
 /// An empty list: not every bundler takes nothing for it.
@@ -139,7 +146,10 @@ impl<K: SessionSigner> Operations<K> {
     /// Judges, signs, sends and waits.
     pub async fn redeem(&self, redemption: &Redemption) -> Result<Landing, LaneFault> {
         let _turn = self.turn.lock().await;
-        let began = self.node().head().await.map_err(|source| LaneFault::NotTaken { source })?;
+        let began = self.node().head().await.map_err(|source| CustodyError::Plan {
+            sender: self.address(),
+            source: source.into(),
+        })?;
         let clearance =
             clear_operation(self, redemption, self.account.clone(), &self.policy.clearing).await?;
         let cleared = match clearance {
@@ -148,14 +158,19 @@ impl<K: SessionSigner> Operations<K> {
         };
         let signed = self.key.sign_operation(cleared, (self.clock)()).await?;
         (self.tell)(signed.hash);
-        // A no with its reason is a no of who does not have it all the same; silence and other complaints may be a yes, and are
-        // waited for.
-        if let Err(source @ ChainFault::Rpc { .. }) = self.hand_over(&signed).await
+        // Silence and complaints may be a yes, and are waited for. So may a no be, of a bundler that does not show what it has: what
+        // nobody shows is left alone, and the next one is signed for its place.
+        let complaint = self.hand_over(&signed).await.err();
+        // A price is raised in its place.
+        if let Some(refused @ ChainFault::Bundler { .. }) = &complaint
+            && !asks_for_more(refused)
             && !self.turns_up(&signed).await
         {
-            return Err(LaneFault::NotTaken { source });
+            let (hash, nonce) = (signed.hash, signed.plan.nonce.saturating_to());
+            return Err(LaneFault::Unsettled { hash, nonce, source: complaint });
         }
-        let mut sent = Sent { bids: vec![signed.hash], last: signed, since: began.number };
+        let from = began.number.saturating_sub(BEFORE);
+        let mut sent = Sent { before: Vec::new(), last: signed, from, complaint };
         let Landed { log, receipt, mined } = self.settle(&mut sent).await?;
         self.node().has_reached(receipt.block_number);
         if receipt.success {
@@ -183,7 +198,7 @@ impl<K: SessionSigner> Operations<K> {
             Err(source) => match source.as_error_resp() {
                 Some(no) if may_have(&no.message) => return Ok(Taken::Known),
                 Some(no) if REFUSALS.contains(&no.code) => {
-                    return Err(rpc("an operation")(source));
+                    return Err(refused("an operation")(source));
                 }
                 _ => {
                     let source = without_url(source).into();
@@ -228,17 +243,26 @@ impl<K: SessionSigner> Operations<K> {
     }
 
     /// Hands the last bid to the bundler again. One that it has had all the time, or does not take at its price, gets a
-    /// better one.
+    /// better one. Where it is refused for something else, those before it are handed over.
     async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
         let had = self.knows(&sent.last).await;
         match self.hand_over(&sent.last).await {
             Ok(Taken::New) if !had => return Ok(()),
-            Ok(_) | Err(ChainFault::Rpc { .. }) => {}
-            Err(silent) => return Err(silent),
+            Ok(_) => {}
+            Err(refused) if had || asks_for_more(&refused) => {}
+            Err(refused) => {
+                for bid in sent.before.iter().rev() {
+                    if self.hand_over(bid).await.is_ok() {
+                        return Ok(());
+                    }
+                }
+                return Err(refused);
+            }
         }
         let least = sent.last.plan.offer.raised();
         let market = self.price().await?;
-        let ceiling = self.policy.clearing.fee_ceiling;
+        // What the account cannot pay nobody takes.
+        let ceiling = self.policy.clearing.fee_ceiling.min(self.purse().await?);
         // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.
         for offer in [least.or_higher(market), least] {
             // At its ceiling a price stays what it is, and the operation waits.
@@ -247,8 +271,7 @@ impl<K: SessionSigner> Operations<K> {
             };
             (self.tell)(raised.hash);
             // Whatever will be said of it, it is signed and leaves: it has to be looked for too.
-            sent.bids.push(raised.hash);
-            sent.last = raised;
+            sent.before.push(mem::replace(&mut sent.last, raised));
             return self.hand_over(&sent.last).await.map(|_| ());
         }
         Ok(())
@@ -259,7 +282,7 @@ impl<K: SessionSigner> Operations<K> {
         let nonce = sent.last.plan.nonce.saturating_to();
         let began = Instant::now();
         let mut handed_over = began;
-        let mut fault = None;
+        let mut fault = sent.complaint.take();
         loop {
             match self.look(sent).await {
                 Ok(Sight::Deep(landed)) => return Ok(*landed),
@@ -282,7 +305,7 @@ impl<K: SessionSigner> Operations<K> {
     }
 
     /// What the chain has of the bids, or of another operation in their place, by the entry point's events.
-    async fn look(&self, sent: &Sent) -> Result<Sight, ChainFault> {
+    async fn look(&self, sent: &mut Sent) -> Result<Sight, ChainFault> {
         let node = self.node();
         for log in self.events(sent).await? {
             let (Some(number), Some(hash)) = (log.block_number, log.block_hash) else { continue };
@@ -295,7 +318,8 @@ impl<K: SessionSigner> Operations<K> {
             if !node.is_buried(number, hash, self.policy.confirmations).await? {
                 return Ok(Sight::Shallow);
             }
-            if !sent.bids.contains(&event.userOpHash) {
+            let mut bids = sent.before.iter().chain([&sent.last]);
+            if bids.all(|bid| bid.hash != event.userOpHash) {
                 return Ok(Sight::Displaced);
             }
             let Some(transaction) = log.transaction_hash else { continue };
@@ -313,7 +337,7 @@ impl<K: SessionSigner> Operations<K> {
     }
 
     /// The entry point's events of the account's operations, since they may have been carried.
-    async fn events(&self, sent: &Sent) -> Result<Vec<Log>, ChainFault> {
+    async fn events(&self, sent: &mut Sent) -> Result<Vec<Log>, ChainFault> {
         let provider = self.node().provider();
         let of = |from: u64| {
             Filter::new()
@@ -322,25 +346,34 @@ impl<K: SessionSigner> Operations<K> {
                 .topic2(self.address().into_word())
                 .from_block(from)
         };
-        let first = sent.since.saturating_sub(BEFORE);
-        let whole = provider.get_logs(&of(first)).await;
+        let whole = provider.get_logs(&of(sent.from)).await;
         if !matches!(&whole, Err(limited) if limited.as_error_resp().is_some()) {
             return whole.map_err(rpc("events of operations"));
         }
         // Some answer for a few blocks at once, and no more.
         let mut all = Vec::new();
         let head = self.node().header().await?.number;
-        for from in (first..=head).step_by(FEW) {
+        for from in (sent.from..=head).step_by(FEW) {
             let last = from.saturating_add(FEW_MORE).min(head);
             let part = provider.get_logs(&of(from).to_block(last)).await;
             all.extend(part.map_err(rpc("events of operations"))?);
         }
+        if all.is_empty() {
+            sent.from = sent.from.max(head.saturating_sub(BEFORE));
+        }
         Ok(all)
     }
 
-    /// Why an operation did not take effect: by the state before its block, or by what the entry point wrote down.
+    /// Why an operation did not take effect: by the calls of its bundle, where the node keeps traces, or by the state before
+    /// its block.
     async fn cause(&self, log: &Log, redemption: &Redemption) -> Denial {
-        // The reason that was kept could be anybody's word; who refuses on the state before is seen.
+        // The reason that the entry point kept could be anybody's word; who refuses in a call, or on a state, is seen.
+        let bundle = self.node().trace(log.transaction_hash.unwrap_or_default()).await;
+        let failure =
+            bundle.and_then(|top| Failure::traced_within(top, redemption, self.address()));
+        if let Some(failure) = failure {
+            return failure.explain(redemption);
+        }
         let number = log.block_number.unwrap_or_default();
         let before = self.foresight.refused_before(number, redemption, self.address()).await;
         if let Ok(Some(denial)) = before {
@@ -383,6 +416,13 @@ impl<K: SessionSigner> Operations<K> {
         })
     }
 
+    /// What the account can pay with.
+    async fn purse(&self) -> Result<U256, ChainFault> {
+        let (node, account) = (self.node(), self.address());
+        let deposit = node.read(ENTRY_POINT, EntryPoint::balanceOfCall { account }).await?;
+        Ok(node.balance(account).await?.saturating_add(deposit))
+    }
+
     async fn plan(&self, draft: &OperationDraft) -> Result<OperationPlan, ChainFault> {
         let node = self.node();
         let sender = draft.account.address();
@@ -393,7 +433,6 @@ impl<K: SessionSigner> Operations<K> {
             _ => None,
         };
         let create = fresh && matches!(draft.account, SessionAccount::Hybrid { .. });
-        let deposit = node.read(ENTRY_POINT, EntryPoint::balanceOfCall { account: sender }).await?;
         let mut plan = OperationPlan {
             chain_id: node.chain_id(),
             nonce,
@@ -403,7 +442,7 @@ impl<K: SessionSigner> Operations<K> {
             verification_gas: 0,
             pre_verification_gas: U256::ZERO,
             offer: self.price().await?,
-            balance: node.balance(sender).await?.saturating_add(deposit),
+            balance: self.purse().await?,
         };
         // Who has nothing can pay for nothing: bundlers do not even reckon what. It is no less than any transaction takes.
         if plan.balance.is_zero() {
@@ -415,7 +454,7 @@ impl<K: SessionSigner> Operations<K> {
             .bundler
             .raw_request("eth_estimateUserOperationGas".into(), (wire, ENTRY_POINT))
             .await
-            .map_err(rpc("an estimate of the operation"))?;
+            .map_err(refused("an estimate of the operation"))?;
         plan.call_gas = gas.call_gas_limit.saturating_to();
         plan.verification_gas = gas.verification_gas_limit.saturating_to();
         plan.pre_verification_gas = gas.pre_verification_gas;
@@ -425,12 +464,15 @@ impl<K: SessionSigner> Operations<K> {
 
 /// An operation that the bundler may have.
 struct Sent {
-    /// Every bid for this place.
-    bids: Vec<B256>,
-    /// The dearest.
+    /// The dearest bid for this place.
     last: SignedOperation,
-    /// The newest block when it was judged.
-    since: u64,
+    /// Those before it.
+    before: Vec<SignedOperation>,
+    /// What was said to it, where that was no yes.
+    complaint: Option<ChainFault>,
+    /// The first block that it is looked for in: some before the one that it was judged on, and some before those that were
+    /// looked at in vain. A reorganisation may put it there.
+    from: u64,
 }
 
 /// What the chain has of an operation.

@@ -4,7 +4,7 @@ use alloy::{
     network::TransactionBuilder,
     primitives::{Address, Bytes, U256},
     providers::Provider,
-    rpc::types::{TransactionReceipt, TransactionRequest},
+    rpc::types::{Header, TransactionReceipt, TransactionRequest},
     sol_types::SolCall,
 };
 use golem_custody::BlockRef;
@@ -41,11 +41,19 @@ impl<'a> Snapshot<'a> {
         Ok(Self { node, block: node.head().await? })
     }
 
+    /// That of a block whose header is known.
+    pub(crate) const fn of(node: &'a Node, header: &Header) -> Self {
+        let block = BlockRef {
+            number: header.inner.number,
+            hash: header.hash,
+            timestamp: header.inner.timestamp,
+        };
+        Self { node, block }
+    }
+
     /// That of a block by its number.
     pub(crate) async fn at(node: &'a Node, number: u64) -> Result<Self, ChainFault> {
-        let header = node.header_of(number).await?;
-        let block = BlockRef { number, hash: header.hash, timestamp: header.timestamp };
-        Ok(Self { node, block })
+        Ok(Self::of(node, &node.header_of(number).await?))
     }
 
     /// That of the block that holds a transaction: it stands on the same line, whatever others call their newest.
@@ -57,8 +65,7 @@ impl<'a> Snapshot<'a> {
         loop {
             let header = node.header_at(number.into()).await?;
             if let Some(header) = header.filter(|header| Some(header.hash) == receipt.block_hash) {
-                let (hash, timestamp) = (header.hash, header.timestamp);
-                return Ok(Self { node, block: BlockRef { number, hash, timestamp } });
+                return Ok(Self::of(node, &header));
             }
             if began.elapsed() >= node.catching_up() {
                 return Err(ChainFault::NoBlock { number });
@@ -70,6 +77,11 @@ impl<'a> Snapshot<'a> {
     /// Whose state it is.
     pub(crate) const fn block(&self) -> BlockRef {
         self.block
+    }
+
+    /// Of which chain.
+    pub(crate) const fn chain_id(&self) -> u64 {
+        self.node.chain_id()
     }
 
     const fn id(&self) -> BlockId {
@@ -94,6 +106,25 @@ impl<'a> Snapshot<'a> {
         let provider = self.node.provider();
         let code = || provider.get_code_at(address).block_id(self.id());
         patiently!(self, code().await.map_err(rpc("code")))
+    }
+
+    /// Fails unless there is code at `address`.
+    pub(crate) async fn require(
+        &self,
+        what: &'static str,
+        address: Address,
+    ) -> Result<(), ChainFault> {
+        if self.code(address).await?.is_empty() {
+            return Err(ChainFault::Missing { what, address, chain_id: self.chain_id() });
+        }
+        Ok(())
+    }
+
+    /// What an account keeps in one of its slots.
+    pub(crate) async fn slot(&self, address: Address, slot: U256) -> Result<U256, ChainFault> {
+        let provider = self.node.provider();
+        let kept = || provider.get_storage_at(address, slot).block_id(self.id());
+        patiently!(self, kept().await.map_err(rpc("a slot")))
     }
 
     /// Calls a view function.
@@ -128,8 +159,9 @@ impl<'a> Snapshot<'a> {
 /// Nodes have no code for a block that they do not have, only words.
 fn lacks_block(fault: &ChainFault) -> bool {
     let ChainFault::Rpc { source, .. } = fault else { return false };
-    source.as_error_resp().is_some_and(|error| {
-        let words = error.message.to_lowercase();
+    // Contracts have the same words, and so has a node for what it does not serve.
+    source.as_error_resp().filter(|_| !reverted(fault)).is_some_and(|error| {
+        let words = error.message.to_lowercase().replace("method not found", "");
         ["not found", "not be found", "unknown block", "out of range", "outofrange"]
             .iter()
             .any(|known| words.contains(known))

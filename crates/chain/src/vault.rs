@@ -2,12 +2,10 @@ use crate::{
     Account, AccountKind, ChainFault, Node, OwnerError, SharedAccount,
     account::UPGRADED,
     explain_revert,
-    node::rpc,
     snapshot::{Snapshot, revert_data},
 };
 use alloy::{
     primitives::{Address, B256, Bytes, U256, uint},
-    providers::Provider,
     rpc::types::TransactionReceipt,
     sol_types::SolCall,
 };
@@ -88,6 +86,13 @@ pub enum Withdrawn {
     },
     /// There was nothing to take.
     Nothing,
+    /// All that there was is kept back for the gas of taking it, in wei.
+    OnlyGas {
+        /// What there is.
+        ether: U256,
+        /// What gas may cost.
+        gas: U256,
+    },
     /// The chain would refuse it, and nothing left the account.
     Refused {
         /// Why, in plain words.
@@ -99,7 +104,8 @@ pub enum Withdrawn {
 
 /// Looks at what stands at `address`.
 pub async fn account_code(node: &Node, address: Address) -> Result<AccountCode, ChainFault> {
-    let code = node.code(address).await?;
+    let on = Snapshot::newest(node).await?;
+    let code = on.code(address).await?;
     if code.is_empty() {
         return Ok(AccountCode::None);
     }
@@ -107,26 +113,31 @@ pub async fn account_code(node: &Node, address: Address) -> Result<AccountCode, 
         let ours = implementation == STATELESS_7702_IMPL.as_slice();
         return Ok(if ours { AccountCode::Stateless7702 } else { AccountCode::Other });
     }
-    let obeys = node.provider().get_storage_at(address, IMPLEMENTATION_SLOT).await;
-    if obeys.map_err(rpc("the implementation of a proxy"))?
-        != U256::from_be_bytes(HYBRID_IMPL.into_word().0)
-    {
+    let obeys = on.slot(address, IMPLEMENTATION_SLOT).await?;
+    if obeys != U256::from_be_bytes(HYBRID_IMPL.into_word().0) {
         return Ok(AccountCode::Other);
     }
-    let owner = node.read(address, HybridDeleGator::ownerCall {}).await?;
+    let owner = on.read(address, HybridDeleGator::ownerCall {}).await?;
     Ok(AccountCode::Hybrid { owner })
 }
 
 impl Holdings {
     /// What `account` has of native coins and of each of `tokens`.
     pub async fn of(node: &Node, account: Address, tokens: &[Address]) -> Result<Self, ChainFault> {
-        let snapshot = Snapshot::newest(node).await?;
+        Self::on(&Snapshot::newest(node).await?, account, tokens).await
+    }
+
+    async fn on(
+        on: &Snapshot<'_>,
+        account: Address,
+        tokens: &[Address],
+    ) -> Result<Self, ChainFault> {
         let mut held = Vec::new();
         for token in tokens {
-            node.require("token", *token).await?;
-            held.push((*token, snapshot.read(*token, Erc20::balanceOfCall { account }).await?));
+            on.require("token", *token).await?;
+            held.push((*token, on.read(*token, Erc20::balanceOfCall { account }).await?));
         }
-        Ok(Self { ether: snapshot.balance(account).await?, tokens: held })
+        Ok(Self { ether: on.balance(account).await?, tokens: held })
     }
 }
 
@@ -171,7 +182,7 @@ impl Account {
             }
             sends.retain(|(_, amount)| !amount.is_zero());
             if sends.is_empty() {
-                return Ok(Withdrawn::Nothing);
+                return Ok(Withdrawn::OnlyGas { ether: before.ether, gas });
             }
         }
         let acted = match self.act_within(node, owner, &executions(to, &sends), ceiling).await {
@@ -229,7 +240,7 @@ impl Withdrawal {
     }
 }
 
-/// What is there since.
+/// What is there since the last of them.
 async fn out(
     node: &Node,
     account: Address,
@@ -237,7 +248,11 @@ async fn out(
     receipts: &[TransactionReceipt],
 ) -> Result<Withdrawn, OwnerError> {
     let tokens: Vec<Address> = sends.iter().filter_map(|(token, _)| *token).collect();
-    let after = Holdings::of(node, account, &tokens).await?;
+    let on = match receipts.last() {
+        Some(last) => Snapshot::after(node, last).await?,
+        None => Snapshot::newest(node).await?,
+    };
+    let after = Holdings::on(&on, account, &tokens).await?;
     let left = |(token, amount): &Send| match token {
         None => after.ether,
         Some(token) => {

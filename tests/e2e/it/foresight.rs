@@ -34,7 +34,7 @@ use bardo_bindings::{
     framework::{DELEGATION_MANAGER, DeleGator, DelegationManager::redeemDelegationsCall},
     golem_registry,
 };
-use bardo_testkit::{Agent, Proxy, Stage, dollars, fair_swap, swap};
+use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, fair_swap, swap};
 use golem_chain::{AccountKind, Foresight, Node, explain_revert};
 use golem_custody::{
     Asset, Denial, DenialCode, Execution, Held, Outcome, Redemption, SessionSigner as _,
@@ -42,7 +42,14 @@ use golem_custody::{
 use golem_delegation::{Caveat, PermissionContext, SigningDomain, enforcers, terms::BlockNumber};
 use scenes::{Dice, Scene, Wanted, call, fair, golem, sent};
 use shapes::Shape;
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
 sol! {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
@@ -285,6 +292,43 @@ async fn a_new_block_costs_three_round_trips_and_a_known_one_none() -> Result<()
     Ok(())
 }
 
+/// What was not used for a while is no longer read with each block.
+#[tokio::test]
+async fn what_nobody_used_for_long_is_forgotten() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (owner, agent, _) = golem(&stage, AccountKind::Stateless7702, |_| ()).await?;
+    let swap = agent.redemption(&fair_swap(&stage, agent.account, dollars(1)))?;
+    let by = Address::repeat_byte(0x51);
+    let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
+    let nothing = Execution { target: by, value: U256::ZERO, data: Bytes::new() };
+    let little = Redemption::single(DELEGATION_MANAGER, context, &nothing);
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let read = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&read);
+    let pieces = Fault::Lie(Arc::new(move |answer| {
+        let all = answer.as_array().map_or(1, Vec::len);
+        count.fetch_add(u64::try_from(all).unwrap_or(u64::MAX), SeqCst);
+    }));
+    proxy.fail("eth_getStorageAt", 10_000, pieces);
+    let foresight = Foresight::new(Node::connect(proxy.url()).await?);
+    let judged = async |redemption, by| {
+        let outcome = foresight.judge(redemption, by).await?;
+        ensure!(matches!(outcome, Outcome::Allowed(_)), "{outcome:?}");
+        anyhow::Ok(read.swap(0, SeqCst))
+    };
+
+    judged(&swap, agent.key.address()).await?;
+    let mut after = Vec::new();
+    for blocks in [1, 70, 1] {
+        stage.node().provider().anvil_mine(Some(blocks), None).await?;
+        after.push(judged(&little, by).await?);
+    }
+
+    let [soon, _later, last] = after[..] else { bail!("{after:?}") };
+    ensure!(soon > 2 * last, "{after:?}");
+    Ok(())
+}
+
 /// What would change is read from the state, before and after.
 #[tokio::test]
 async fn an_allowed_redemption_says_what_it_changes() -> Result<()> {
@@ -314,6 +358,7 @@ async fn an_allowed_redemption_says_what_it_changes() -> Result<()> {
     ensure!(paid.after - paid.before == gas, "{paid:?}");
     let allowed = change(Held::Allowance { token: usdc, owner: account, spender: router });
     ensure!(allowed.context("allowance")?.after == dollars(70), "{allowed:?}");
+    ensure!(preview.notes.is_empty(), "{:?}", preview.notes);
     Ok(())
 }
 
@@ -360,6 +405,47 @@ async fn an_allowance_that_is_used_without_a_word_is_a_change() -> Result<()> {
     Ok(())
 }
 
+/// Pulled by somebody whom the account did not call: whose allowance that was, no log says.
+#[tokio::test]
+async fn an_allowance_that_somebody_else_uses_is_said() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let (account, weth) = (owner.account.address, stage.book().weth);
+    let ether = U256::from(1_000_000_000_000_000_u64);
+    stage.fund(account, ether * U256::from(100), U256::ZERO).await?;
+    let (router, puller) = (Address::repeat_byte(0x57), Address::repeat_byte(0x58));
+    // All that it is asked, asked of another.
+    let passing = |to: Address| {
+        let head = [0x36, 0x5f, 0x5f, 0x37, 0x5f, 0x5f, 0x36, 0x5f, 0x5f, 0x73];
+        Bytes::from([&head[..], to.as_slice(), &[0x5a, 0xf1, 0x00]].concat())
+    };
+    stage.node().provider().anvil_set_code(router, passing(puller)).await?;
+    stage.node().provider().anvil_set_code(puller, passing(weth)).await?;
+    let wrap = Execution { value: ether * U256::from(10), ..call(weth, &Weth9::depositCall {}) };
+    let pull = transferFromCall { from: account, to: router, amount: ether };
+    let by = Address::repeat_byte(0x51);
+    let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
+    // By another, by who is called, and by another without end.
+    let cases =
+        [(puller, router, ether, 1), (puller, puller, ether, 0), (puller, router, U256::MAX, 1)];
+    for (spender, target, amount, notes) in cases {
+        let allow = Erc20::approveCall { spender, amount };
+        let calls = [wrap.clone(), call(weth, &allow)];
+        owner.account.act(stage.node(), &owner.signer, &calls).await?;
+        let redemption =
+            Redemption::single(DELEGATION_MANAGER, context.clone(), &call(target, &pull));
+
+        let outcome = stage.foresight().judge(&redemption, by).await?;
+
+        let Outcome::Allowed(preview) = outcome else { bail!("{outcome:?}") };
+        let left = Held::Balance { asset: Asset::Erc20(weth), account };
+        ensure!(preview.changes.iter().any(|change| change.of == left), "{:?}", preview.changes);
+        assert_eq!(preview.notes.len(), notes, "{:?}", preview.notes);
+        ensure!(preview.notes.iter().all(|note| note.contains("pulled")), "{:?}", preview.notes);
+    }
+    Ok(())
+}
+
 /// Wrapped coins, collections and whoever may take from them; and what cannot be shown is said.
 #[tokio::test]
 async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
@@ -376,10 +462,14 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
         Bytes::from([&head[..], &log, event.as_slice(), &end].concat())
     };
     let (items, several) = (Address::repeat_byte(0x53), Address::repeat_byte(0x54));
+    // Rights that only its own books know.
+    let (permits, permit) =
+        (Address::repeat_byte(0x56), keccak256("Approval(address,address,address,uint160,uint48)"));
     let provider = stage.node().provider();
     let single = keccak256("TransferSingle(address,address,address,uint256,uint256)");
     provider.anvil_set_code(items, collection(Erc20::Transfer::SIGNATURE_HASH)).await?;
     provider.anvil_set_code(several, collection(single)).await?;
+    provider.anvil_set_code(permits, collection(permit)).await?;
     provider.anvil_mine(Some(1), None).await?;
     let (weth, manager) = (stage.book().weth, stage.book().position_manager);
     let nowhere = Address::repeat_byte(0x55);
@@ -392,6 +482,7 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
         call(manager, &operate),
         plain(items),
         plain(several),
+        plain(permits),
         call(nowhere, &typo),
         call(account, &DeleGator::entryPointCall {}),
     ];
@@ -408,11 +499,11 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
         let change = change.with_context(|| format!("{of:?} in {:?}", preview.changes))?;
         assert_eq!(change.after - change.before, more, "{of:?}");
     }
-    for unseen in [several, nowhere, account] {
+    for unseen in [several, permits, nowhere, account] {
         let said = preview.notes.iter().any(|note| note.contains(&unseen.to_string()));
         ensure!(said, "{unseen} in {:?}", preview.notes);
     }
-    assert_eq!(preview.notes.len(), 3, "{:?}", preview.notes);
+    assert_eq!(preview.notes.len(), 4, "{:?}", preview.notes);
     Ok(())
 }
 
@@ -522,6 +613,19 @@ async fn neither_a_manager_that_is_none_nor_changes_without_end_are_allowed() ->
     stage.node().provider().anvil_mine(Some(1), None).await?;
     let noise = judged(DELEGATION_MANAGER).await;
     ensure!(matches!(noise, Err(golem_chain::ChainFault::Machine { .. })), "{noise:?}");
+
+    // A hundred and twenty, of a token that answers no question in any time.
+    let mut code = vec![0x36, 0x60, 0x38, 0x57, 0x61, 0x00, 0x78, 0x5b, 0x80, 0x81, 0x7f];
+    code.extend_from_slice(Erc20::Transfer::SIGNATURE_HASH.as_slice());
+    code.extend_from_slice(&[
+        0x60, 0x20, 0x5f, 0xa3, 0x60, 0x01, 0x90, 0x03, 0x80, 0x60, 0x07, 0x57, 0x00, 0x5b, 0x60,
+        0x38, 0x56,
+    ]);
+    stage.node().provider().anvil_set_code(target, code.into()).await?;
+    stage.node().provider().anvil_mine(Some(1), None).await?;
+    let work = judged(DELEGATION_MANAGER).await;
+    let Err(golem_chain::ChainFault::Machine { why }) = work else { bail!("{work:?}") };
+    ensure!(why.contains("too much work"), "{why}");
     Ok(())
 }
 

@@ -396,6 +396,7 @@ async fn a_node_that_lies_about_its_head_gets_nothing_signed() -> Result<()> {
         assert_eq!(proxy.failed(), 1);
     }
     // A head that is true and long past is not believed either: what was judged on it is too old to be signed.
+    let agent = Agent::hired(&stage, &line.owner, 3).await?;
     let old: Value = stage
         .node()
         .provider()
@@ -404,7 +405,6 @@ async fn a_node_that_lies_about_its_head_gets_nothing_signed() -> Result<()> {
     let later = stage.now().await? + 121;
     stage.warp(later).await?;
     let node = Node::connect(proxy.url()).await?;
-    let agent = Agent::hired(&stage, &line.owner, 3).await?;
     let grant = PermissionContext::new(vec![agent.grant.clone()])?;
     let call = swap(&stage, line.owner.account.address, dollars(10));
     let redemption = Redemption::single(DELEGATION_MANAGER, grant, &call);
@@ -414,7 +414,7 @@ async fn a_node_that_lies_about_its_head_gets_nothing_signed() -> Result<()> {
     proxy.fail("eth_getBlockByNumber", 1, Fault::lie(move |block| *block = past.clone()));
     let outcome = lane.redeem(redemption.clone()).await;
     ensure!(
-        !matches!(outcome, Ok(Landing::Done(_) | Landing::Failed { .. })),
+        matches!(outcome, Err(LaneFault::Custody(CustodyError::Stale { .. }))),
         "an old head: {outcome:?}"
     );
     assert_eq!(proxy.failed(), 1);
@@ -480,15 +480,17 @@ async fn a_key_that_was_used_elsewhere_goes_on_behind_it_and_a_lost_place_is_sai
 /// says nothing of for a while. Whatever is said, the deed is done once.
 #[tokio::test]
 async fn what_was_taken_and_complained_of_is_done_once() -> Result<()> {
-    let complaint = || {
-        Fault::Lie(Arc::new(|answer| {
+    let complaint = |words: &'static str| {
+        Fault::Lie(Arc::new(move |answer| {
             *answer = json!({
                 "jsonrpc": "2.0", "id": answer["id"],
-                "error": { "code": -32000, "message": "context deadline exceeded" },
+                "error": { "code": -32000, "message": words },
             });
         }))
     };
-    for fault in [complaint(), Fault::DropAfter, Fault::TooManyAfter] {
+    // The last is of another node behind the same address, which knows neither the transaction nor its sender's coins.
+    let (late, refused) = (complaint("context deadline exceeded"), complaint("insufficient funds"));
+    for fault in [late, Fault::DropAfter, Fault::TooManyAfter, refused] {
         let stage = Stage::open().await?;
         let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
         let policy = LanePolicy { patience: Duration::from_millis(300), ..policy() };
@@ -497,12 +499,35 @@ async fn what_was_taken_and_complained_of_is_done_once() -> Result<()> {
         proxy.fail("eth_sendRawTransaction", 1, fault);
         // And for a while nobody can say where it is.
         proxy.fail("eth_getTransactionByHash", 2, Fault::lie(|found| *found = Value::Null));
+        proxy.fail("eth_getTransactionCount", 3, Fault::lie(|count| *count = json!("0x0")));
         proxy.fail("eth_getTransactionReceipt", 3, Fault::lie(|found| *found = Value::Null));
 
         done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
 
         assert_eq!(line.sold(&stage).await?, dollars(10), "{told}");
     }
+    Ok(())
+}
+
+/// What one node does not take another may have: it may still take effect, and its place is the next one's.
+#[tokio::test]
+async fn what_a_node_refused_is_not_called_unsent_and_leaves_its_place() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let line = Line::to(&stage, proxy.url(), 5, policy()).await?;
+    let no = json!({ "error": { "code": -32000, "message": "insufficient funds for gas" } });
+    proxy.fail("eth_sendRawTransaction", 1, Fault::Claim(Arc::new(move || no.clone())));
+
+    let refused = line.lane.redeem(line.sale(&stage, 10)).await;
+
+    ensure!(
+        matches!(refused, Err(LaneFault::Unsettled { nonce: 0, source: Some(_), .. })),
+        "{refused:?}"
+    );
+    assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 0);
+    done(&line.lane.redeem(line.sale(&stage, 20)).await?)?;
+    assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 1);
+    assert_eq!(line.sold(&stage).await?, dollars(20));
     Ok(())
 }
 
@@ -572,6 +597,7 @@ async fn the_same_twice_by_one_key_is_not_one_deed_called_two() -> Result<()> {
         [&first, &second].iter().filter(|one| matches!(one, Ok(Landing::Done(_)))).count();
     let left = stage.balance_of(stage.book().usdc, owner.account.address).await?;
     let sold = dollars(10_000) - left;
+    ensure!(claimed > 0, "{first:?} {second:?}");
     assert_eq!(sold, dollars(10) * U256::from(claimed), "{first:?} {second:?}");
     Ok(())
 }
@@ -751,6 +777,35 @@ async fn a_price_that_a_node_refuses_is_raised() -> Result<()> {
 
     done(&sale.await??)?;
     ensure!(raised > bid, "{bid} became {raised}");
+    assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
+/// A bid that the key cannot pay for is not signed; where it could and no longer can, an earlier one is handed in again.
+#[tokio::test]
+async fn a_bid_that_cannot_be_paid_keeps_nothing_waiting() -> Result<()> {
+    let stage = Stage::open().await?;
+    let patience = Duration::from_millis(200);
+    let line = Line::new(&stage, 3, LanePolicy { patience, ..policy() }).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let sale = line.go(line.sale(&stage, 10));
+    let (first, bid) = until(&stage, line.key, |all| all.first().copied()).await?;
+    let limit = provider.get_transaction_by_hash(first).await?.context("gone")?.inner.gas_limit();
+    let (second, _) =
+        until(&stage, line.key, |all| all.iter().copied().find(|(hash, _)| *hash != first)).await?;
+    provider.anvil_set_balance(line.key, U256::from(limit) * U256::from(bid)).await?;
+    let all = waiting(&stage, line.key).await?;
+    for (hash, _) in all {
+        provider.anvil_drop_transaction(hash).await?;
+    }
+
+    until(&stage, line.key, |all| all.iter().any(|(hash, _)| *hash == first).then_some(())).await?;
+    provider.anvil_mine(Some(1), None).await?;
+
+    let landing = sale.await??;
+    done(&landing)?;
+    ensure!(matches!(&landing, Landing::Done(receipt) if receipt.hash == first), "{second}");
     assert_eq!(line.sold(&stage).await?, dollars(10));
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use alloy::{
     primitives::{B256, Bytes, U256},
-    providers::ext::AnvilApi as _,
+    providers::{Provider as _, ext::AnvilApi as _},
+    rpc::types::TransactionRequest,
     sol_types::SolCall as _,
 };
 use anyhow::{Context as _, Result, bail, ensure};
@@ -11,15 +12,15 @@ use bardo_testkit::{
     Fault, Owner, Proxy, Stage, charter, chartered, dollars, fair_swap, swap, swap_grant, unsigned,
 };
 use golem_chain::{
-    AccountKind, ChainFault, Foresight, Landing, Lane, LanePolicy, Operations, hybrid_account,
-    local::Bundler, revocation,
+    AccountKind, ChainFault, Foresight, Landing, Lane, LaneFault, LanePolicy, Node, Operations,
+    hybrid_account, local::Bundler, revocation,
 };
 use golem_custody::{
     ClearingPolicy, DenialCode, Execution, Password, Redemption, SessionAccount, SessionKey,
     SessionSigner as _,
 };
 use golem_delegation::{PermissionContext, terms::MortalityTimeWindow};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
@@ -32,6 +33,9 @@ use std::{
 use url::Url;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Wei.
+const GWEI: u128 = 1_000_000_000;
 
 /// A tenth of an ether.
 const DEPOSIT: U256 = U256::from_limbs([100_000_000_000_000_000, 0, 0, 0]);
@@ -61,6 +65,17 @@ struct Poor {
 
 impl Poor {
     async fn new(stage: &Stage, kind: Kind, bundler: &Url, policy: LanePolicy) -> Result<Self> {
+        Self::by(stage, stage.chain().url(), kind, bundler, policy).await
+    }
+
+    /// Seeing the chain through another node.
+    async fn by(
+        stage: &Stage,
+        node: &Url,
+        kind: Kind,
+        bundler: &Url,
+        policy: LanePolicy,
+    ) -> Result<Self> {
         let owner = stage.owner(AccountKind::Stateless7702).await?;
         let key = SessionKey::born();
         let account = match kind {
@@ -76,7 +91,7 @@ impl Poor {
         let terms = swap_grant(stage, account.address(), owner.account.address, 5, window);
         let grant = owner.signer.grant(&stage.domain(), unsigned(owner.account.address, &terms))?;
         let context = PermissionContext::new(vec![grant])?;
-        let foresight = Arc::new(Foresight::new(stage.node().clone()));
+        let foresight = Arc::new(Foresight::new(Node::connect(node).await?));
         let operations =
             Operations::through(bundler, foresight, account, key, policy, move || now).await?;
         Ok(Self { operations, owner, context })
@@ -263,6 +278,47 @@ async fn an_operation_that_a_bundler_lost_is_handed_to_it_again() -> Result<()> 
     Ok(())
 }
 
+/// A bundler that says no and took it, as its place shows after a while; and one that says no, and may have it all the same.
+#[tokio::test]
+async fn a_bundlers_no_proves_nothing_and_what_nobody_shows_leaves_its_place() -> Result<()> {
+    let no = json!({ "code": -32_500, "message": "AA21 didn't pay prefund" });
+    let (stage, bundler) = staged().await?;
+    let slow = LanePolicy { poll: Duration::from_secs(1), ..policy() };
+    let (proxy, poor) = behind_proxy(&stage, &bundler, slow).await?;
+    let error = no.clone();
+    let took = Fault::Lie(Arc::new(move |answer| {
+        *answer = json!({ "jsonrpc": "2.0", "id": answer["id"], "error": error });
+    }));
+    proxy.fail("eth_sendUserOperation", 1, took);
+    done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+    assert_eq!(poor.sold(&stage).await?, dollars(10));
+
+    // What is unknown is not known.
+    let unknown = json!({ "code": -32_602, "message": "unknown field eip7702Auth" });
+    let told = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&told);
+    let poor = Poor {
+        operations: poor.operations.telling(move |_| {
+            count.fetch_add(1, SeqCst);
+        }),
+        ..poor
+    };
+    for error in [no, unknown] {
+        let refusal = json!({ "error": error });
+        proxy.fail("eth_sendUserOperation", 1, Fault::Claim(Arc::new(move || refusal.clone())));
+        let refused = poor.operations.redeem(&poor.sale(&stage, 20)).await;
+        let Err(LaneFault::Unsettled { source: Some(ChainFault::Bundler { .. }), .. }) = refused
+        else {
+            bail!("{refused:?}")
+        };
+    }
+    assert_eq!(told.load(SeqCst), 2, "neither was raised");
+    assert_eq!(poor.sold(&stage).await?, dollars(10));
+    done(&poor.operations.redeem(&poor.sale(&stage, 30)).await?)?;
+    assert_eq!(poor.sold(&stage).await?, dollars(40));
+    Ok(())
+}
+
 /// A bundler behind which a proxy stands, and an account that uses it.
 async fn behind_proxy(
     stage: &Stage,
@@ -325,6 +381,28 @@ async fn an_operation_whose_price_is_too_low_is_raised_in_its_place() -> Result<
     assert_eq!(told.load(SeqCst), 2, "a second bid was signed");
     done(&landing?)?;
     assert_eq!(poor.sold(&stage).await?, dollars(10), "one of them took effect");
+    Ok(())
+}
+
+/// What is refused for something else than its price is offered again as it is.
+#[tokio::test]
+async fn an_operation_is_not_raised_for_a_refusal_of_something_else() -> Result<()> {
+    let (stage, bundler) = staged().await?;
+    let (proxy, mut poor) = behind_proxy(&stage, &bundler, policy()).await?;
+    let told = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&told);
+    poor.operations = poor.operations.telling(move |_| {
+        count.fetch_add(1, SeqCst);
+    });
+    let later =
+        || json!({ "error": { "code": -32_504, "message": "sender throttled, try later" } });
+    proxy.fail("eth_sendUserOperation", 1, Fault::DropBefore);
+    proxy.fail("eth_sendUserOperation", 1, Fault::Claim(Arc::new(later)));
+
+    done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+
+    assert_eq!((proxy.failed(), told.load(SeqCst)), (2, 1));
+    assert_eq!(poor.sold(&stage).await?, dollars(10));
     Ok(())
 }
 
@@ -402,6 +480,100 @@ async fn an_operation_behind_its_revocation_fails_and_says_why() -> Result<()> {
     assert_eq!(cause.code, DenialCode::DelegationDisabled, "{cause:?}");
     assert_eq!(poor.sold(&stage).await?, dollars(10));
     Ok(())
+}
+
+/// Revoked by a transaction before it in the same block: the state before that block knows nothing of it, and what the entry
+/// point wrote down could be anybody's word. A node that keeps traces knows who refused; without one nobody is named.
+#[tokio::test]
+async fn an_operation_that_was_overtaken_in_its_block_says_who_refused_where_that_is_known()
+-> Result<()> {
+    for traces in [true, false] {
+        let (stage, bundler) = staged().await?;
+        let (proxy, node) = (
+            Proxy::before(bundler.url(), Duration::ZERO).await?,
+            Proxy::before(stage.chain().url(), Duration::ZERO).await?,
+        );
+        if !traces {
+            let none = json!({ "error": { "code": -32_601, "message": "method not found" } });
+            node.fail("debug_traceTransaction", 9, Fault::Claim(Arc::new(move || none.clone())));
+        }
+        let mut url = proxy.url().clone();
+        url.set_path(bundler.url().path());
+        let poor = Poor::by(&stage, node.url(), Kind::Hybrid, &url, policy()).await?;
+        poor.endow(&stage).await?;
+        done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+        proxy.fail("eth_sendUserOperation", 1, Fault::DropBefore);
+        let provider = stage.node().provider();
+        let sale = poor.sale(&stage, 20);
+
+        let (landing, mined) = tokio::join!(poor.operations.redeem(&sale), async {
+            while proxy.failed() == 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            provider.anvil_set_auto_mine(false).await?;
+            let from = poor.owner.account.address;
+            provider.anvil_impersonate_account(from).await?;
+            let first = TransactionRequest::default()
+                .from(from)
+                .to(DELEGATION_MANAGER)
+                .input(revocation(poor.context.leaf()).into())
+                .max_fee_per_gas(GWEI * 1_000)
+                .max_priority_fee_per_gas(GWEI * 100);
+            let first = *provider.send_transaction(first).await?.tx_hash();
+            while queued(&stage).await? < 2 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            provider.anvil_mine(Some(1), None).await?;
+            provider.get_transaction_receipt(first).await?.context("not mined")
+        });
+
+        let revoked = mined?;
+        let Landing::Failed { cause, receipt } = landing? else { bail!("not failed") };
+        assert_eq!(revoked.block_number, Some(receipt.block_number), "in one block");
+        let code = if traces { DenialCode::DelegationDisabled } else { DenialCode::Reverted };
+        assert_eq!(cause.code, code, "{cause:?}");
+        assert_eq!(poor.sold(&stage).await?, dollars(10));
+    }
+    Ok(())
+}
+
+/// A bundle that finds no block: a better price is offered in its place, to the very bundler that has the first.
+#[tokio::test]
+async fn an_operation_that_waits_with_its_bundler_is_raised_in_its_place() -> Result<()> {
+    let (stage, bundler) = staged().await?;
+    let mut poor = Poor::new(&stage, Kind::Key, bundler.url(), policy()).await?;
+    poor.endow(&stage).await?;
+    let told = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&told);
+    poor.operations = poor.operations.telling(move |_| {
+        count.fetch_add(1, SeqCst);
+    });
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let sale = poor.sale(&stage, 10);
+
+    let (landing, mined) = tokio::join!(poor.operations.redeem(&sale), async {
+        while told.load(SeqCst) < 2 || queued(&stage).await? < 1 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        provider.anvil_set_auto_mine(true).await?;
+        provider.anvil_mine(Some(1), None).await?;
+        anyhow::Ok(())
+    });
+
+    mined?;
+    done(&landing?)?;
+    assert_eq!(poor.sold(&stage).await?, dollars(10), "one of them took effect");
+    let next =
+        EntryPoint::getNonceCall { sender: poor.operations.address(), key: Default::default() };
+    assert_eq!(stage.node().read(ENTRY_POINT, next).await?, U256::from(1));
+    Ok(())
+}
+
+/// Transactions that wait for a block.
+async fn queued(stage: &Stage) -> Result<u64> {
+    let status: Value = stage.node().provider().raw_request("txpool_status".into(), ()).await?;
+    Ok(serde_json::from_value::<U256>(status.get("pending").cloned().unwrap_or_default())?.to())
 }
 
 #[tokio::test]

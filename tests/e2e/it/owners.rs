@@ -351,7 +351,15 @@ async fn an_owners_transaction_is_told_first_and_waits_for_its_blocks() -> Resul
             "error": { "code": -32000, "message": "context deadline exceeded" },
         });
     }));
-    for fault in [complaint, Fault::DropAfter, Fault::TooManyAfter] {
+    // Of several nodes behind one address one says no, and another that has it is slow to say so.
+    let refusal = Fault::Lie(Arc::new(|answer| {
+        *answer = serde_json::json!({
+            "jsonrpc": "2.0", "id": answer["id"],
+            "error": { "code": -32000, "message": "insufficient funds for gas" },
+        });
+    }));
+    proxy.fail("eth_getTransactionByHash", 2, Fault::lie(|found| *found = Value::Null));
+    for fault in [refusal, complaint, Fault::DropAfter, Fault::TooManyAfter] {
         let name = format!("{fault:?}");
         proxy.fail("eth_sendRawTransaction", 1, fault);
         let human = owner.signer.address();
@@ -378,6 +386,6 @@ async fn an_owners_transaction_is_told_first_and_waits_for_its_blocks() -> Resul
         ensure!(receipt.transaction_hash == hash && receipt.status(), "{name}");
     }
     let generation = GolemRegistry::generationOfCall { owner: owner.signer.address() };
-    assert_eq!(stage.node().read(golem_registry(), generation).await?, 3, "each once");
+    assert_eq!(stage.node().read(golem_registry(), generation).await?, 4, "each once");
     Ok(())
 }

@@ -13,9 +13,10 @@ use alloy::{
 use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::{
     cadence_enforcer, daily_spend_limit_enforcer, dream_mode_enforcer, emotional_state_enforcer,
-    framework::DELEGATION_MANAGER, golem_charter_enforcer, golem_phase_enforcer, holdings_enforcer,
-    knowledge_royalty_enforcer, max_slippage_enforcer, mortality_time_window_enforcer,
-    replicant_budget_enforcer, threshold_enforcer, vault_nav_enforcer,
+    framework::{DELEGATION_MANAGER, SelectedGroup},
+    golem_charter_enforcer, golem_phase_enforcer, holdings_enforcer, knowledge_royalty_enforcer,
+    max_slippage_enforcer, mortality_time_window_enforcer, replicant_budget_enforcer,
+    threshold_enforcer, vault_nav_enforcer,
 };
 use bardo_testkit::{Stage, charter};
 use golem_chain::AccountKind;
@@ -53,12 +54,6 @@ sol! {
         address delegator,
         address redeemer
     );
-
-    /// What who redeems says to a wrapper.
-    struct SelectedGroup {
-        uint256 groupIndex;
-        bytes[] caveatArgs;
-    }
 }
 
 /// A contract, good terms of it, and what Rust says to any bytes.

@@ -2,6 +2,7 @@
 
 use alloy::{
     primitives::{B256, U256},
+    providers::ext::AnvilApi as _,
     sol,
     sol_types::SolCall as _,
 };
@@ -18,7 +19,7 @@ use golem_delegation::{
     Caveat, Delegation, PermissionContext, State,
     blast_radius::Ended,
     enforcers,
-    terms::{DreamMode, GolemCharter, Nonce},
+    terms::{BlockNumber, DreamMode, GolemCharter, Nonce},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -149,6 +150,19 @@ async fn a_revocation_is_known_in_its_block_told_or_asked_for() -> Result<()> {
         let watched = watching(heads(&stage)?, &agent.grant).await?;
         stage.warp(stage.now().await? + 604_801).await?;
         assert_eq!(ended(watched).await?.cause.state(), State::Expired, "{told}");
+
+        let mut agent = Agent::hired(&stage, &owner, 5).await?;
+        let before = stage.node().head().await?.number + 3;
+        let blocks = BlockNumber { after: 0, before: before.into() };
+        agent.grant.caveats.push(Caveat::new(enforcers::BLOCK_NUMBER, blocks.encode()));
+        agent.grant = owner.signer.grant(&stage.domain(), agent.grant)?;
+        let watched = watching(heads(&stage)?, &agent.grant).await?;
+        while stage.node().head().await?.number < before {
+            ensure!(!watched.is_finished(), "it ended before its block");
+            stage.node().provider().anvil_mine(Some(1), None).await?;
+        }
+        let end = ended(watched).await?;
+        assert_eq!((end.block.number, end.cause.state()), (before, State::Expired), "{told}");
 
         let agent = Agent::hired(&stage, &owner, 1).await?;
         let watched = watching(heads(&stage)?, &agent.grant).await?;

@@ -5,7 +5,6 @@ use crate::{
     prose::{self, DOLLARS, wrapped},
 };
 use alloy::primitives::U256;
-use bardo_bindings::framework::DELEGATION_MANAGER;
 use golem_chain::{Node, environment, observe};
 use golem_delegation::blast_radius::{Asset, BlastRadius, Date, Day};
 use serde_json::{Value, json};
@@ -23,8 +22,8 @@ pub(crate) async fn blast_radius(args: &BlastRadiusArgs) -> Result<Answer, Failu
     let (facts, now) = match &args.rpc {
         Some(url) => {
             let node = Node::connect(url).await?;
-            node.require("DelegationManager", DELEGATION_MANAGER).await?;
-            let seen = observe(&node, DELEGATION_MANAGER, &chain, &[]).await?;
+            node.require("DelegationManager", args.manager).await?;
+            let seen = observe(&node, args.manager, &chain, &[]).await?;
             (seen.facts, seen.block.timestamp)
         }
         None => {

@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(250);
 pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let key = input::session(&args.secret)?;
-    let node = args.call.node.connect().await?;
+    let node = args.call.node.connect().await?.instead_of(args.instead_of);
     // What was judged on an old head is not signed. A chain to play with has a clock of its own.
     let (began, asked_at) = (node.head().await?.timestamp, Instant::now());
     let (near, machine) = (node.is_near(), input::now()?);

@@ -153,7 +153,7 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     if let What::Grant(grant) = &what {
         let hash = grant.hash();
         match What::disabled(&node, grant).await? {
-            (true, _) => {
+            (true, true) => {
                 let json = json!({ "revoked": true, "delegation": hash, "transaction": null });
                 let text = format!("{hash} was revoked before; nothing was sent");
                 return Ok(Answer::yes(json, text));
@@ -163,7 +163,8 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
                     "{hash} is revoked in the newest block, which is not deep enough yet; nothing was sent: ask again in a while"
                 )));
             }
-            (false, false) => {}
+            // Taken back since, or never revoked.
+            (_, false) => {}
         }
     }
     let before = what.mark(&node, owner).await?;

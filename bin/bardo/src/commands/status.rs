@@ -55,14 +55,16 @@ pub(crate) async fn status(args: &GrantStatusArgs) -> Result<Answer, Failure> {
     for line in &lines {
         text.push_str(&format!("{}\n", line.words));
     }
-    // A thief may need no grant: the key is the account's own, or was given a higher link.
     let takes = match &verdict {
-        Verdict::Active => true,
-        Verdict::Ended(_) => radius.ended.is_none(),
-        Verdict::Unusable(_) => false,
+        Verdict::Active => Some(String::new()),
+        // A thief may need no grant: the key is the account's own, or was given a higher link.
+        Verdict::Ended(_) => radius.ended.is_none().then(String::new),
+        // What nobody signed is nobody's; anything else may become of use.
+        Verdict::Unusable(denial) => (denial.code != DenialCode::Signature)
+            .then(|| "If it becomes usable as it is: ".to_owned()),
     };
-    if takes {
-        text.push_str(&format!("{}\n", wrapped(&radius.to_string(), "").join("\n")));
+    if let Some(when) = takes {
+        text.push_str(&format!("{}\n", wrapped(&format!("{when}{radius}"), "").join("\n")));
     }
     let links: Vec<Value> = chain
         .links()

@@ -135,6 +135,12 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
             json!({ "withdrawn": false, "account": from, "reason": "nothing to take" }),
             format!("{from} has none of what was named; nothing was sent"),
         ),
+        Withdrawn::OnlyGas { ether, gas } => Answer::no(
+            json!({ "withdrawn": false, "account": from, "reason": "less than its gas may cost" }),
+            format!(
+                "{from} has {ether} wei, and taking them may cost {gas} of gas; nothing was sent"
+            ),
+        ),
         Withdrawn::Refused { reason, created } => Answer::no(
             json!({ "withdrawn": false, "account": from, "reason": reason, "created": created }),
             format!("refused: {reason}; nothing left {from}"),

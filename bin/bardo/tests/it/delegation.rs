@@ -1,6 +1,6 @@
 //! `bardo delegation` and `bardo session`.
 
-use crate::command::{bardo, bardo_knowing, bardo_with};
+use crate::command::{Ran, bardo, bardo_knowing, bardo_with};
 use alloy::{
     primitives::{Address, U256},
     providers::{Provider, ext::AnvilApi},
@@ -563,6 +563,36 @@ async fn a_grant_is_redeemed_through_a_bundler() -> Result<()> {
     assert_eq!(before - stage.balance_of(usdc, owner.account.address).await?, dollars(7));
     assert_eq!(nobody.code, 3, "{nobody:?}");
     assert!(nobody.stderr.contains("the bundler at http://127.0.0.1:1 does not"), "{nobody:?}");
+    Ok(())
+}
+
+/// A redemption that found no block is made dearer by naming it: one of the two takes effect.
+#[tokio::test]
+async fn a_redemption_that_waits_is_replaced_and_not_followed() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+    let session: Address = hired.session.parse()?;
+    let provider = stage.node().provider();
+    let redeem = |more: &[&str]| {
+        let mut words = hired.words(&stage, "redeem", &target.to_string());
+        words.extend(["--timeout", "2"].into_iter().chain(more.iter().copied()).map(str::to_owned));
+        words.extend(hired.secret());
+        bardo(words)
+    };
+    provider.anvil_set_auto_mine(false).await?;
+
+    let first = redeem(&[])?;
+    let hash =
+        |ran: &Ran| anyhow::Ok(ran.json()?["sent"][0].as_str().unwrap_or_default().to_owned());
+    let second = redeem(&["--instead-of", &hash(&first)?])?;
+    provider.anvil_mine(Some(1), None).await?;
+
+    assert_eq!((first.code, second.code), (3, 3), "{first:?} {second:?}");
+    assert_eq!(first.json()?["code"], "UNSETTLED", "{first:?}");
+    assert_eq!(provider.get_transaction_count(session).await?, 1);
+    let mined = provider.get_transaction_receipt(hash(&second)?.parse()?).await?;
+    assert!(mined.is_some_and(|receipt| receipt.status()), "{second:?}");
     Ok(())
 }
 

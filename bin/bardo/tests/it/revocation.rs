@@ -262,14 +262,52 @@ async fn a_revocation_that_waits_is_not_called_done_and_can_be_raised() -> Resul
     ensure!(again.code == 3 && !again.stdout.contains("\"revoked\":true"), "{again:?}");
     ensure!(raised.code == 3, "{raised:?}");
     ensure!(wrong.code == 3 && wrong.stderr.contains("nothing was sent"), "{wrong:?}");
-    let replaced = provider.get_transaction_by_hash(hash.parse()?).await?;
-    ensure!(replaced.is_none_or(|old| old.block_number.is_none()), "the first is out of the queue");
     provider.anvil_mine(Some(1), None).await?;
     ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
     let mined = provider.get_transaction_receipt(hash.parse()?).await?;
     ensure!(mined.is_none(), "the dearer one was mined in its place: {raised:?}");
     let done = revoke(&[])?;
     ensure!(done.code == 0 && done.json()?["transaction"].is_null(), "{done:?}");
+    Ok(())
+}
+
+/// G5: what was revoked and is allowed again is revoked again, and not called revoked.
+#[tokio::test]
+async fn a_grant_that_was_enabled_again_is_revoked_again() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("grant.json"), serde_json::to_string(&agent.grant)?)?;
+    fs::write(path("pw"), "pw")?;
+    fs::set_permissions(path("pw"), fs::Permissions::from_mode(0o600))?;
+    owner
+        .signer
+        .save(Path::new(&path("owner.json")), &Password::from_file(Path::new(&path("pw")))?)?;
+    let (file, key, pw) = (path("grant.json"), path("owner.json"), path("pw"));
+    let revoke = |blocks: &str| {
+        let words = ["delegation", "revoke", "--rpc", stage.chain().url().as_str(), "--json"];
+        let more = ["--context", &file, "--keystore", &key, "--password-file", &pw];
+        bardo([&words[..], &more, &["--confirmations", blocks, "--timeout", "3"]].concat())
+    };
+    let provider = stage.node().provider();
+    ensure!(revoke("1")?.code == 0);
+    provider.anvil_mine(Some(3), None).await?;
+    // The other way takes the same words.
+    let disable = golem_chain::revocation(&agent.grant);
+    let words = disable.strip_prefix(&DelegationManager::disableDelegationCall::SELECTOR);
+    let enable = DelegationManager::enableDelegationCall::SELECTOR;
+    let data = [&enable[..], words.context("no revocation")?].concat().into();
+    ensure!(stage.send_as(agent.account, DELEGATION_MANAGER, U256::ZERO, data).await?.status());
+
+    // Two blocks deep it is still disabled.
+    let again = revoke("2")?;
+
+    ensure!(!again.json()?["sent"][0].is_null(), "{again:?}");
+    let disabled =
+        DelegationManager::disabledDelegationsCall { delegationHash: agent.grant.hash().0 };
+    ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?, "{again:?}");
     Ok(())
 }
 

@@ -2,12 +2,16 @@
 
 use crate::command::{Ran, bardo};
 use alloy::{
-    primitives::{Address, B256, U256},
-    sol_types::SolCall as _,
+    primitives::{Address, B256, Bytes, U256},
+    sol_types::{SolCall as _, SolValue as _},
 };
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
-    GolemRegistry, dream_mode_enforcer, framework::DELEGATION_MANAGER, golem_registry,
+    GolemRegistry,
+    defi::Erc20,
+    dream_mode_enforcer,
+    framework::{DELEGATION_MANAGER, SelectedGroup},
+    golem_registry,
 };
 use bardo_testkit::{
     Agent, Owner, STIPEND, Stage, charter_of, chartered, dollars, fair_swap, swap,
@@ -15,10 +19,11 @@ use bardo_testkit::{
 use golem_chain::{AccountKind, revocation};
 use golem_custody::{Execution, OwnerSigner, SessionKey, SessionSigner as _};
 use golem_delegation::{
-    Caveat, Delegation, ROOT_AUTHORITY, SigningDomain, enforcers,
+    ANY_DELEGATE, Caveat, Delegation, ROOT_AUTHORITY, SigningDomain, enforcers,
     terms::{
-        self, BlockNumber, DreamMode, Erc20Streaming, GolemCharter, Id, MortalityTimeWindow,
-        MultiTokenPeriod, NativeTokenStreaming, NativeTokenTransferAmount, Nonce, TokenPeriod,
+        self, BlockNumber, DreamMode, Erc20Streaming, GolemCharter, Id, LogicalOrWrapper,
+        MortalityTimeWindow, MultiTokenPeriod, NativeTokenStreaming, NativeTokenTransferAmount,
+        Nonce, TokenPeriod,
     },
 };
 use serde_json::json;
@@ -175,7 +180,6 @@ async fn a_grant_that_cannot_be_used_is_not_active() -> Result<()> {
     let blocks = |after, before| BlockNumber { after, before }.encode();
     let stranger = terms::Redeemer(vec![Address::repeat_byte(0x66)]).encode();
     for (enforcer, terms, code) in [
-        (enforcers::BLOCK_NUMBER, blocks(0, head), "CAV-WINDOW-EXPIRED"),
         (enforcers::BLOCK_NUMBER, blocks(head + 100, 0), "CAV-WINDOW-EARLY"),
         (enforcers::NONCE, Nonce(U256::from(9)).encode(), "CAV-REVOKED"),
         (enforcers::LIMITED_CALLS, vec![1; 31], "CAV-TERMS"),
@@ -188,7 +192,49 @@ async fn a_grant_that_cannot_be_used_is_not_active() -> Result<()> {
     Ok(())
 }
 
-/// Dead Golems and used ids are over for ever.
+/// Whom a rule names may redeem what anybody may, and whoever redeems says which group of rules counts: neither is unusable because
+/// somebody else, or another group, is refused.
+#[tokio::test]
+async fn what_somebody_can_use_is_active() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let now = stage.now().await?;
+    let until = |before: u64| {
+        let window = terms::Timestamp { after: 0, before: before.into() };
+        vec![Caveat::new(enforcers::TIMESTAMP, window.encode())]
+    };
+    let named = terms::Redeemer(vec![Address::repeat_byte(0x66)]).encode();
+    let group = |groups: Vec<Vec<Caveat>>| -> Result<Caveat> {
+        let mut caveat =
+            Caveat::new(enforcers::LOGICAL_OR_WRAPPER, LogicalOrWrapper(groups).encode()?);
+        // The first of them, for now.
+        caveat.args = SelectedGroup { groupIndex: U256::ZERO, caveatArgs: vec![Bytes::new()] }
+            .abi_encode()
+            .into();
+        Ok(caveat)
+    };
+    let (over, good) = (until(now - 9), until(now + 9_000));
+    for (caveat, open, usable) in [
+        (Caveat::new(enforcers::REDEEMER, named.clone()), true, true),
+        (Caveat::new(enforcers::REDEEMER, named), false, false),
+        (group(vec![over.clone(), good])?, false, true),
+        (group(vec![over.clone(), over])?, false, false),
+    ] {
+        let mut grant = granted(&stage, &owner, vec![caveat])?.grant;
+        if open {
+            grant.delegate = ANY_DELEGATE;
+        }
+        let grant = owner.signer.grant(&stage.domain(), grant)?;
+
+        let ran = asked(&stage, &grant, "status").await?;
+
+        let state = if usable { "active" } else { "unusable" };
+        assert_eq!(ran.json()?["state"], state, "{ran:?}");
+    }
+    Ok(())
+}
+
+/// Dead Golems and used ids are over for ever; so is what a block ended, or what was all sent.
 #[tokio::test]
 async fn a_dead_golem_and_a_used_id_end_a_grant() -> Result<()> {
     let stage = Stage::open().await?;
@@ -218,6 +264,22 @@ async fn a_dead_golem_and_a_used_id_end_a_grant() -> Result<()> {
         let said = ran.json()?;
         assert_eq!((ran.code, &said["state"]), (1, &json!(state)), "{said}");
         ensure!(said["cause"].as_str().is_some_and(|words| words.contains(cause)), "{said}");
+    }
+
+    let head = u128::from(stage.node().head().await?.number);
+    let passed = BlockNumber { after: 0, before: head }.encode();
+    let passed = granted(&stage, &owner, vec![Caveat::new(enforcers::BLOCK_NUMBER, passed)])?;
+    let (usdc, friend) = (stage.book().usdc, Address::repeat_byte(0xf1));
+    let ten = terms::Erc20TransferAmount { token_address: usdc, max_amount: dollars(10) }.encode();
+    let ten = granted(&stage, &owner, vec![Caveat::new(enforcers::ERC20_TRANSFER_AMOUNT, ten)])?;
+    stage.fund(ten.key.address(), STIPEND, U256::ZERO).await?;
+    let pay = Erc20::transferCall { to: friend, amount: dollars(10) }.abi_encode().into();
+    let pay = Execution { target: usdc, value: U256::ZERO, data: pay };
+    assert_eq!(asked(&stage, &ten.grant, "status").await?.code, 0);
+    let _ = ten.attempt(&stage, &pay).await?.receipt()?;
+    for (over, state) in [(passed, "expired"), (ten, "exhausted")] {
+        let ran = asked(&stage, &over.grant, "status").await?;
+        assert_eq!((ran.code, &ran.json()?["state"]), (1, &json!(state)), "{ran:?}");
     }
 
     // Behind a rule that refuses a call of nothing.

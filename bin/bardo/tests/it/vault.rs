@@ -205,6 +205,52 @@ async fn an_eoa_is_emptied_by_one_transaction_and_keeps_its_gas() -> Result<()> 
     Ok(())
 }
 
+/// What waits is taken back: another withdrawal has its place, and one of them takes effect.
+#[tokio::test]
+async fn a_withdrawal_that_waits_is_replaced_and_not_followed() -> Result<()> {
+    for by_vault in [false, true] {
+        let scene = Scene::created().await?;
+        let account = if by_vault { scene.vault.address } else { scene.owner.address };
+        scene.endow(account).await?;
+        let provider = scene.stage.node().provider();
+        let (wrong, right) = (Address::repeat_byte(0x5c), Address::repeat_byte(0x5d));
+        let own = account.to_string();
+        let withdraw = |to: Address, more: &[&str]| {
+            let to = to.to_string();
+            let words = ["withdraw", "--account", &own, "--all-ether", "--to", &to];
+            scene.by(&scene.owner, &[&words[..], &["--timeout", "2"], more].concat())
+        };
+        provider.anvil_set_auto_mine(false).await?;
+
+        let first = withdraw(wrong, &[])?;
+        let hash = first.json()?["sent"][0].as_str().context("nothing sent")?.to_owned();
+        let second = withdraw(right, &["--instead-of", &hash])?;
+        provider.anvil_mine(Some(2), None).await?;
+
+        ensure!((first.code, second.code) == (3, 3), "{first:?} {second:?}");
+        let [lost, ..] = scene.held(wrong).await?;
+        let [got, ..] = scene.held(right).await?;
+        ensure!(lost.is_zero() && got > ether(2), "{by_vault}: {lost} {got}");
+    }
+    Ok(())
+}
+
+/// Less than its gas is told, and is not called nothing.
+#[tokio::test]
+async fn coins_that_do_not_cover_their_gas_stay_and_are_told() -> Result<()> {
+    let scene = Scene::open().await?;
+    let (own, to) = (scene.owner.address.to_string(), Address::repeat_byte(0x5c).to_string());
+    let little = U256::from(100_000_000_000_000_u64);
+    scene.stage.node().provider().anvil_set_balance(scene.owner.address, little).await?;
+    scene.stage.node().provider().anvil_mine(Some(1), None).await?;
+
+    let ran =
+        scene.by(&scene.owner, &["withdraw", "--account", &own, "--all-ether", "--to", &to])?;
+
+    ensure!(ran.code == 1 && ran.stdout.contains("less than its gas"), "{ran:?}");
+    Ok(())
+}
+
 #[tokio::test]
 async fn only_what_is_named_leaves() -> Result<()> {
     let scene = Scene::created().await?;

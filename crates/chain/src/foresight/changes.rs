@@ -1,12 +1,12 @@
 //! What a call does to balances and allowances: who is concerned is told by the logs, how much by the state.
 
 use alloy::{
-    primitives::{Address, Bytes, Log, U256},
+    primitives::{Address, B256, Bytes, Log, U256},
     sol,
     sol_types::{SolCall, SolEvent},
 };
-use bardo_bindings::defi::Erc20;
-use golem_custody::{Asset, Change, Execution, Held};
+use bardo_bindings::defi::{Erc20, UniswapV3Pool};
+use golem_custody::{Asset, Change, Execution, Held, Redemption};
 use std::collections::BTreeSet;
 
 /// More than a hostile token may make us look at. Beyond it nothing is decided: what is not looked at may be what leaves.
@@ -34,6 +34,18 @@ sol! {
     // Of wrapped coins.
     event Deposit(address indexed to, uint256 amount);
     event Withdrawal(address indexed from, uint256 amount);
+
+    interface Pool {
+        event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
+        event Collect(address indexed owner, address recipient, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount0, uint128 amount1);
+    }
+    interface Positions {
+        event Collect(uint256 indexed tokenId, address recipient, uint256 amount0, uint256 amount1);
+    }
+    interface Vault {
+        event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
+        event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares);
+    }
 }
 
 impl Question {
@@ -67,6 +79,26 @@ impl Question {
         }
     }
 }
+
+/// An allowance that tokens take for endless: more than the smallest word that is used for it.
+const ENDLESS: U256 = U256::from_limbs([0, 1 << 31, 0, 0]);
+
+/// Words of tokens, and of contracts that move nothing but what tokens tell of, too: a pool's, and a vault's.
+const UNDERSTOOD: [B256; 13] = [
+    Erc20::Transfer::SIGNATURE_HASH,
+    Erc20::Approval::SIGNATURE_HASH,
+    ApprovalForAll::SIGNATURE_HASH,
+    TransferSingle::SIGNATURE_HASH,
+    TransferBatch::SIGNATURE_HASH,
+    Deposit::SIGNATURE_HASH,
+    Withdrawal::SIGNATURE_HASH,
+    UniswapV3Pool::Swap::SIGNATURE_HASH,
+    Pool::Mint::SIGNATURE_HASH,
+    Pool::Collect::SIGNATURE_HASH,
+    Positions::Collect::SIGNATURE_HASH,
+    Vault::Deposit::SIGNATURE_HASH,
+    Vault::Withdraw::SIGNATURE_HASH,
+];
 
 /// Whom and what the logs of `calls`, which account makes which, concern; and the contracts whose logs tell of more than can be asked.
 ///
@@ -126,14 +158,74 @@ pub(super) fn candidates(
     (all, unseen)
 }
 
+/// Who says something of an owner's account, and of which, in words that are not known here: a right was given, perhaps, or
+/// something moved.
+pub(super) fn unknown_words(logs: &[Log], redemption: &Redemption) -> BTreeSet<(Address, Address)> {
+    let accounts: BTreeSet<Address> = redemption.calls().map(|(account, _)| account).collect();
+    // What the manager and the enforcers say by themselves is about the grant.
+    let links = redemption.contexts().flat_map(|context| context.links());
+    let mut judges: BTreeSet<Address> =
+        links.flat_map(|link| &link.caveats).map(|caveat| caveat.enforcer).collect();
+    judges.insert(redemption.manager());
+    for (_, call) in redemption.calls() {
+        judges.remove(&call.target);
+    }
+    logs.iter()
+        .filter(|log| !judges.contains(&log.address))
+        .filter(|log| log.topics().first().is_none_or(|topic| !UNDERSTOOD.contains(topic)))
+        .flat_map(|log| {
+            let in_data = log.data.data.chunks_exact(32).map(B256::from_slice);
+            let words: BTreeSet<B256> = log.topics().iter().copied().chain(in_data).collect();
+            let named = accounts.iter().filter(move |account| words.contains(&account.into_word()));
+            named.map(|account| (log.address, *account)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Tokens of an owner's account that somebody pulled who was not called by it, by an allowance of which no change is shown:
+/// token and account.
+pub(super) fn pulled_unseen(
+    logs: &[Log],
+    calls: &[(Address, &Execution)],
+    candidates: &BTreeSet<Question>,
+    before: &[Option<U256>],
+    changes: &[Change],
+) -> BTreeSet<(Address, Address)> {
+    let shown = |token, owner| {
+        let changed = changes.iter().any(|change| {
+            matches!(change.of, Held::Allowance { token: of, owner: whose, .. } if of == token && whose == owner)
+        });
+        // One without end is not lowered.
+        let endless = candidates.iter().zip(before).any(|(question, before)| {
+            matches!(question, Question::Allowance { token: of, owner: whose, .. } if *of == token && *whose == owner)
+                && before.is_some_and(|before| before >= ENDLESS)
+        });
+        changed || endless
+    };
+    logs.iter()
+        .filter(|log| {
+            log.topics().first() == Some(&Erc20::Transfer::SIGNATURE_HASH)
+                && log.topics().len() == 3
+        })
+        .filter_map(|log| Some((log.address, Address::from_word(*log.topics().get(1)?))))
+        .filter(|(token, owner)| {
+            let mut own = calls.iter().filter(|(account, _)| account == owner).peekable();
+            own.peek().is_some() && own.all(|(_, call)| call.target != *token)
+        })
+        .filter(|(token, owner)| !shown(*token, *owner))
+        .collect()
+}
+
 /// Those that came out otherwise than they were, with both; and the contracts that did not say.
 pub(super) fn changes(
     candidates: &BTreeSet<Question>,
-    before: Vec<Option<U256>>,
-    after: Vec<Option<U256>>,
+    before: &[Option<U256>],
+    after: &[Option<U256>],
 ) -> (Vec<Change>, BTreeSet<Address>) {
     let (mut all, mut silent) = (Vec::new(), BTreeSet::new());
-    for (question, answers) in candidates.iter().zip(before.into_iter().zip(after)) {
+    for (question, answers) in
+        candidates.iter().zip(before.iter().copied().zip(after.iter().copied()))
+    {
         match answers {
             (Some(before), Some(after)) if before != after => {
                 all.push(Change { of: question.held(), before, after });

@@ -5,10 +5,11 @@ use crate::refusal::{Failure, Frame, Lack};
 use alloy::primitives::{Address, Bytes, U256, address, map::HashMap};
 use revm::{
     Context, ExecuteEvm, InspectEvm as _, Inspector, MainContext as _,
-    context::{BlockEnv, Cfg, ContextTr, Evm, FrameStack, TxEnv},
+    context::{BlockEnv, Cfg, ContextSetters as _, ContextTr, Evm, FrameStack, TxEnv},
+    context_interface::result::ExecutionResult,
     database::WrapDatabaseRef,
     handler::{
-        EthFrame, EthPrecompiles, MainnetContext, PrecompileProvider,
+        EthFrame, EthPrecompiles, Handler as _, MainnetContext, MainnetHandler, PrecompileProvider,
         instructions::EthInstructions, precompile_output_to_interpreter_result,
     },
     interpreter::{
@@ -16,7 +17,7 @@ use revm::{
         InterpreterResult, interpreter::EthInterpreter,
     },
     precompile::{PrecompileOutput, secp256k1::ECRECOVER},
-    primitives::{AddressSet, hardfork::SpecId},
+    primitives::{AddressSet, TxKind, hardfork::SpecId},
 };
 use std::{
     cell::Cell,
@@ -29,6 +30,8 @@ use std::{
 const MOST_SIGNERS: usize = 256;
 /// The first address at which no chain has a contract built in.
 const FIRST: Address = address!("0000000000000000000000000000000000001000");
+/// Most gas of a question to a token.
+const QUESTION_GAS: u64 = 1_000_000;
 /// Length of a whole question to `ecrecover`: digest, `v`, `r` and `s`.
 const QUESTION: usize = 128;
 
@@ -92,6 +95,21 @@ impl<'a> Machine<'a> {
         let low = |address: &&Address| !address.is_zero() && **address < FIRST;
         let known = self.0.precompiles.all.warm_addresses();
         touched.filter(low).find(|address| !known.contains(*address)).copied()
+    }
+
+    /// Calls a contract as nobody, in whatever state there is, for little gas: nothing is paid, and no place is taken.
+    pub(super) fn ask(
+        &mut self,
+        to: Address,
+        data: Bytes,
+    ) -> Result<ExecutionResult, <Inner<'a> as ExecuteEvm>::Error> {
+        self.0.ctx.set_tx(TxEnv {
+            kind: TxKind::Call(to),
+            data,
+            gas_limit: QUESTION_GAS,
+            ..TxEnv::default()
+        });
+        MainnetHandler::default().run_system_call(&mut self.0)
     }
 
     /// Runs a call that reverts, and says how it did.

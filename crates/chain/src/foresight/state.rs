@@ -116,6 +116,21 @@ impl State {
             .collect()
     }
 
+    /// Takes over when each piece was last used: that it was read again is no use.
+    pub(super) fn remember(&self, before: &Self) {
+        let keep = |used: &AtomicU64, before: &AtomicU64| used.store(before.load(Relaxed), Relaxed);
+        for (address, known) in &self.accounts {
+            if let Some(before) = before.accounts.get(address) {
+                keep(&known.used, &before.used);
+            }
+        }
+        for (place, known) in &self.slots {
+            if let Some(before) = before.slots.get(place) {
+                keep(&known.used, &before.used);
+            }
+        }
+    }
+
     /// Those of `wanted` that were not read yet.
     pub(super) fn unknown(&self, wanted: impl IntoIterator<Item = Unread>) -> BTreeSet<Unread> {
         wanted

@@ -71,6 +71,27 @@ impl Failure {
         failed(top).filter(|failure| reverted || !failure.data.is_empty())
     }
 
+    /// The same of a redemption by `redeemer` within a transaction, which itself need not have failed: bundles do not.
+    pub(crate) fn traced_within(
+        top: CallFrame,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Option<Self> {
+        let (manager, input) = (redemption.manager(), redemption.calldata());
+        let mut calls = vec![top];
+        while let Some(call) = calls.pop() {
+            // Nobody else calls in its name.
+            if call.from == redeemer && call.to == Some(manager) && call.input == input {
+                if call.error.is_some() {
+                    return Self::traced(call);
+                }
+                continue;
+            }
+            calls.extend(call.calls);
+        }
+        None
+    }
+
     /// The refusal in words, in the name of nobody but who said them.
     pub(crate) fn explain(&self, redemption: &Redemption) -> Denial {
         let path: Vec<&Frame> = self.path.iter().filter(|frame| !frame.lent).collect();
@@ -94,14 +115,22 @@ impl Failure {
         if let Some(lack) = &origin.lack {
             return lack.explain();
         }
-        let Some(caveat) = judge(within, redemption) else { return target(&self.data) };
-        enforcer(&self.data, &asked(iter::once(&caveat))).unwrap_or_else(|| {
-            // Whatever it means, it is no word of the target.
-            let words =
-                format!("it failed at the enforcer {}{}", caveat.enforcer, said(&self.data));
+        let Some((caveat, beside)) = judge(within, redemption) else { return target(&self.data) };
+        let other = |words: String| {
             let mut denial = Denial::new(DenialCode::OtherCaveat, words);
             denial.enforcer = Some(caveat.enforcer);
             denial
+        };
+        // A feed, or a token: what it says is not the enforcer's word.
+        if let Some(beside) = beside {
+            let (enforcer, said) = (caveat.enforcer, said(&self.data));
+            return other(format!(
+                "the enforcer {enforcer} could not judge: it asked {beside}{said}"
+            ));
+        }
+        enforcer(&self.data, &asked(iter::once(&caveat))).unwrap_or_else(|| {
+            // Whatever it means, it is no word of the target.
+            other(format!("it failed at the enforcer {}{}", caveat.enforcer, said(&self.data)))
         })
     }
 }
@@ -130,8 +159,8 @@ fn failed(frame: CallFrame) -> Option<Failure> {
 }
 
 /// The caveat in whose judgement it began: one that the manager asked about a grant of this redemption, or one that such
-/// a caveat chose from a group. What an enforcer asks beside that is not the owner's word.
-fn judge(within: &[&Frame], redemption: &Redemption) -> Option<Caveat> {
+/// a caveat chose from a group; and whom it asked beside that, if it failed there: that is not the owner's word.
+fn judge(within: &[&Frame], redemption: &Redemption) -> Option<(Caveat, Option<Address>)> {
     let (first, deeper) = within.split_first()?;
     let (mut caveat, hash) = question(first)?;
     let mut links = redemption.contexts().flat_map(|context| context.links());
@@ -140,11 +169,13 @@ fn judge(within: &[&Frame], redemption: &Redemption) -> Option<Caveat> {
         |one: &Caveat, other: &Caveat| one.enforcer == other.enforcer && one.terms == other.terms;
     link.caveats.iter().find(|signed| same(signed, &caveat))?;
     for frame in deeper {
-        let (inner, _) = question(frame)?;
-        grouped(iter::once(&caveat), 0).iter().find(|choice| same(choice, &inner))?;
+        let chosen = question(frame).map(|(inner, _)| inner).filter(|inner| {
+            grouped(iter::once(&caveat), 0).iter().any(|choice| same(choice, inner))
+        });
+        let Some(inner) = chosen else { return Some((caveat, Some(frame.to))) };
         caveat = inner;
     }
-    Some(caveat)
+    Some((caveat, None))
 }
 
 /// What an enforcer was asked, by any of its four hooks: they all take the same; and of which delegation.

@@ -252,6 +252,13 @@ impl Law {
                     self.end(Ended::NonceRaised { nonce: nonce.0, current });
                 }
             }
+            Rule::BlockNumber(blocks) => {
+                let number = count.unwrap_or_default();
+                if blocks.before != 0 && number >= U256::from(blocks.before) {
+                    self.end(Ended::PastBlock { before: blocks.before, number });
+                }
+                self.or_not_counted(false, rule);
+            }
             Rule::Id(id) => {
                 if count.is_some_and(|used| !used.is_zero()) {
                     self.end(Ended::IdUsed { id: id.0 });
@@ -264,6 +271,15 @@ impl Law {
                 self.or_not_counted(bound, rule);
             }
             other => {
+                // What it may send is sent, and it may do nothing else.
+                let most = match other {
+                    Rule::Erc20TransferAmount(rule) => Some(rule.max_amount),
+                    Rule::Erc20Streaming(rule) => Some(rule.max_amount),
+                    _ => None,
+                };
+                if most.zip(count).is_some_and(|(most, sent)| sent >= most) {
+                    self.end(Ended::AllSent { delegation: hash });
+                }
                 let bound = self.outflow.bind(other, count.unwrap_or_default());
                 if bound {
                     self.counted(count);

@@ -47,7 +47,7 @@ pub struct Observed {
     pub golems: BTreeMap<(Address, B256), GolemFacts>,
     /// What enforcers have counted, by the link's hash and the enforcer: calls, base units that were sent, for an
     /// allowance by period those of the present one, for a life's budget micro-dollars, for a nonce the account's, for ids that
-    /// count once how many are used.
+    /// count once how many are used, for a bound of blocks the block's number.
     pub counters: BTreeMap<(B256, Address), U256>,
     /// What each vault that a charter lists is made of, by its `asset()`.
     pub vaults: BTreeMap<Address, Address>,

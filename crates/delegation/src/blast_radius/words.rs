@@ -224,6 +224,13 @@ pub enum Ended {
         /// The last second.
         at: u64,
     },
+    /// The chain is past the blocks that a link is good for.
+    PastBlock {
+        /// The first that it is not good for.
+        before: u128,
+        /// The chain's.
+        number: U256,
+    },
     /// A link is disabled.
     Disabled {
         /// Its hash.
@@ -265,6 +272,11 @@ pub enum Ended {
         /// Of the link.
         id: U256,
     },
+    /// The amount that a link lets out is out.
+    AllSent {
+        /// The link's hash.
+        delegation: B256,
+    },
     /// No redemptions are left.
     NoCallsLeft {
         /// The link's hash.
@@ -288,15 +300,16 @@ impl Ended {
     #[must_use]
     pub const fn state(&self) -> State {
         match self {
-            Self::Expired { .. } | Self::Closed { .. } => State::Expired,
+            Self::Expired { .. } | Self::PastBlock { .. } | Self::Closed { .. } => State::Expired,
             Self::Disabled { .. }
             | Self::EpochRevoked { .. }
             | Self::NonceRaised { .. }
             | Self::Deregistered { .. }
             | Self::GenerationRevoked { .. } => State::RevokedByOwner,
-            Self::IdUsed { .. } | Self::NoCallsLeft { .. } | Self::WindowRefuses { .. } => {
-                State::Exhausted
-            }
+            Self::IdUsed { .. }
+            | Self::AllSent { .. }
+            | Self::NoCallsLeft { .. }
+            | Self::WindowRefuses { .. } => State::Exhausted,
         }
     }
 }
@@ -305,6 +318,9 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Expired { at } => write!(f, "it ended on {}", Date(*at)),
+            Self::PastBlock { before, number } => {
+                write!(f, "it was good before block {before}, and block {number} is there")
+            }
             Self::Disabled { delegation } => write!(f, "delegation {delegation} is disabled"),
             Self::EpochRevoked { epoch, lowest } => {
                 write!(f, "epoch {epoch} is revoked: {lowest} is the lowest that counts")
@@ -320,6 +336,9 @@ impl fmt::Display for Ended {
             }
             Self::Closed { golem } => write!(f, "Golem {golem} is dead"),
             Self::IdUsed { id } => write!(f, "id {id} counts once, and is used"),
+            Self::AllSent { delegation } => {
+                write!(f, "all that delegation {delegation} lets out is out")
+            }
             Self::NoCallsLeft { delegation } => {
                 write!(f, "delegation {delegation} has no redemptions left")
             }

@@ -25,7 +25,7 @@ use bardo_bindings::{
     },
     framework::{
         DELEGATION_MANAGER, DelegationManager::redeemDelegationsCall, MODE_BATCH, MODE_SINGLE,
-        MODE_SINGLE_TRY,
+        MODE_SINGLE_TRY, SelectedGroup,
     },
     golem_registry, knowledge_market, threshold_enforcer,
 };
@@ -48,12 +48,6 @@ sol! {
         function approve(address token, address spender, uint160 amount, uint48 expiration) external;
         function lockdown((address,address)[] approvals) external;
         function invalidateNonces(address token, address spender, uint48 newNonce) external;
-    }
-
-    /// What whoever redeems says to the wrapper.
-    struct SelectedGroup {
-        uint256 groupIndex;
-        bytes[] caveatArgs;
     }
 }
 

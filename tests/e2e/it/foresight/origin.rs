@@ -5,15 +5,15 @@ use crate::raw::RawKey;
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
     providers::{Provider as _, ext::AnvilApi as _},
-    sol,
     sol_types::{Revert, SolError as _, SolValue as _},
 };
 use anyhow::{Result, bail, ensure};
 use bardo_bindings::{
     framework::{
         CaveatEnforcer, DELEGATION_MANAGER, DelegationManager::CannotUseADisabledDelegation,
+        SelectedGroup,
     },
-    mortality_time_window_enforcer,
+    golem_charter_enforcer, mortality_time_window_enforcer,
 };
 use bardo_testkit::{Fault, Proxy, Stage, dollars, fair_swap};
 use golem_chain::{AccountKind, Foresight, Node};
@@ -26,13 +26,6 @@ use golem_delegation::{
 };
 use serde_json::json;
 use std::time::Duration;
-
-sol! {
-    struct SelectedGroup {
-        uint256 groupIndex;
-        bytes[] caveatArgs;
-    }
-}
 
 fn calls(most: u64) -> Caveat {
     Caveat::new(enforcers::LIMITED_CALLS, LimitedCalls(U256::from(most)).encode())
@@ -178,6 +171,27 @@ async fn a_window_beside_a_charter_is_named() -> Result<()> {
     ensure!(denial.code == DenialCode::WindowExpired, "{denial:?}");
     ensure!(denial.enforcer == Some(mortality_time_window_enforcer()), "{denial:?}");
     assert_eq!(denial.enforcer_name.as_deref(), Some("MortalityTimeWindowEnforcer"));
+    Ok(())
+}
+
+/// X4: what an enforcer asks, and gets no answer from, is no target, and no enforcer either.
+#[tokio::test]
+async fn a_feed_that_fails_is_told_by_the_enforcer_that_asked_it() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (_, agent, _) = golem(&stage, AccountKind::Stateless7702, |_| ()).await?;
+    let swap = agent.redemption(&fair_swap(&stage, agent.account, dollars(1)))?;
+    let feed = stage.book().eth_usd;
+    let forged = Revert::from("LimitedCallsEnforcer:limit-exceeded").abi_encode();
+    for data in [Revert::from("No data present").abi_encode(), vec![], forged] {
+        stage.node().provider().anvil_set_code(feed, reverting(&data)?).await?;
+        stage.node().provider().anvil_mine(Some(1), None).await?;
+
+        let denial = refused(&stage, &swap, agent.key.address()).await?;
+
+        ensure!(denial.code == DenialCode::OtherCaveat, "{denial:?}");
+        ensure!(denial.enforcer == Some(golem_charter_enforcer()), "{denial:?}");
+        ensure!(denial.reason.contains(&feed.to_string()), "{denial:?}");
+    }
     Ok(())
 }
 
