@@ -203,7 +203,6 @@ async fn what_somebody_can_use_is_active() -> Result<()> {
         let window = terms::Timestamp { after: 0, before: before.into() };
         vec![Caveat::new(enforcers::TIMESTAMP, window.encode())]
     };
-    let named = terms::Redeemer(vec![Address::repeat_byte(0x66)]).encode();
     let group = |groups: Vec<Vec<Caveat>>| -> Result<Caveat> {
         let mut caveat =
             Caveat::new(enforcers::LOGICAL_OR_WRAPPER, LogicalOrWrapper(groups).encode()?);
@@ -214,13 +213,18 @@ async fn what_somebody_can_use_is_active() -> Result<()> {
         Ok(caveat)
     };
     let (over, good) = (until(now - 9), until(now + 9_000));
-    for (caveat, open, usable) in [
-        (Caveat::new(enforcers::REDEEMER, named.clone()), true, true),
-        (Caveat::new(enforcers::REDEEMER, named), false, false),
-        (group(vec![over.clone(), good])?, false, true),
-        (group(vec![over.clone(), over])?, false, false),
+    let one_of = |names: &[u8]| {
+        let names = names.iter().copied().map(Address::repeat_byte).collect();
+        Caveat::new(enforcers::REDEEMER, terms::Redeemer(names).encode())
+    };
+    for (caveats, open, usable) in [
+        (vec![one_of(&[0x66])], true, true),
+        (vec![one_of(&[0x67, 0x66]), one_of(&[0x66])], true, true),
+        (vec![one_of(&[0x66])], false, false),
+        (vec![group(vec![over.clone(), good])?], false, true),
+        (vec![group(vec![over.clone(), over])?], false, false),
     ] {
-        let mut grant = granted(&stage, &owner, vec![caveat])?.grant;
+        let mut grant = granted(&stage, &owner, caveats)?.grant;
         if open {
             grant.delegate = ANY_DELEGATE;
         }
