@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use bardo_bindings::framework::{DelegationManager, ENTRY_POINT};
 use golem_custody::{
     BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
-    Submit, TransactionPlan,
+    Submit, TransactionPlan, given,
 };
 use machine::{Machine, Signers};
 use revm::{
@@ -32,8 +32,14 @@ use tokio::sync::Mutex;
 
 /// Most gas that one transaction may have (EIP-7825).
 const MOST_GAS: u64 = 1 << 24;
-/// A chain whose contracts see another number of the block than its headers have, and whose gas is not all of execution.
-pub(crate) const ARBITRUM: u64 = 42_161;
+/// Chains whose contracts see another number of the block than its headers have, and whose gas is not all of execution: Arbitrum
+/// One, Nova and the one for tests.
+const ARBITRUM: [u64; 3] = [42_161, 42_170, 421_614];
+
+/// Whether a chain is one of Arbitrum's.
+pub(crate) fn is_arbitrum(chain_id: u64) -> bool {
+    ARBITRUM.contains(&chain_id)
+}
 /// Most gas that all questions of what a call changes may take: tokens answer with a few thousand each.
 const MOST_WORK: u64 = 1 << 25;
 /// How often a run may stop for something that was not read. Each of them is a round trip; a call that touches more
@@ -79,10 +85,54 @@ impl Foresight {
         redeemer: Address,
     ) -> Result<Outcome, ChainFault> {
         let header = self.node.header().await?;
-        self.judge_at(header, redemption, redeemer).await
+        self.rehearse(header, redemption, redeemer).await
     }
 
-    /// The same on one block. No request is made where all that is needed of it was read before.
+    /// The same on one block, with the gas that it will be given: contracts can ask how much they have.
+    pub async fn rehearse(
+        &self,
+        header: Header,
+        redemption: &Redemption,
+        redeemer: Address,
+    ) -> Result<Outcome, ChainFault> {
+        let mut outcome = self.judge_at(header.clone(), redemption, redeemer).await?;
+        if let Outcome::Allowed(preview) = &mut outcome {
+            match self.enough(header, redemption, redeemer, preview.gas).await? {
+                Some(gas) => preview.gas = gas,
+                None => {
+                    let words =
+                        "it passes with more gas than a transaction may have, and with no less";
+                    return Ok(Outcome::Refused(Denial::new(DenialCode::Reverted, words)));
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Gas with which it passes when it is given as much more as it will be.
+    async fn enough(
+        &self,
+        header: Header,
+        redemption: &Redemption,
+        redeemer: Address,
+        used: u64,
+    ) -> Result<Option<u64>, ChainFault> {
+        let mut gas = used;
+        while gas < MOST_GAS {
+            let call = Call { gas: given(gas), ..Call::of(redemption, redeemer) };
+            let (state, _) = self.at(header.clone(), &call, redemption).await?;
+            let (state, outcome) = self.decide(state, true, redemption, &call).await?;
+            self.keep(state).await;
+            if matches!(outcome?, Outcome::Allowed(_)) {
+                return Ok(Some(gas));
+            }
+            gas = gas.saturating_mul(2);
+        }
+        Ok(None)
+    }
+
+    /// The verdict on one block, with as much gas as there may be. No request is made where all that is needed of it was
+    /// read before.
     pub async fn judge_at(
         &self,
         header: Header,
@@ -93,7 +143,7 @@ impl Foresight {
         let (state, foreseen) = self.at(header, &call, redemption).await?;
         let (state, mut outcome) = self.decide(state, foreseen, redemption, &call).await?;
         // A part of Arbitrum's gas is for its parent chain's data: only its nodes know how much that is.
-        if self.node.chain_id() == ARBITRUM
+        if is_arbitrum(self.node.chain_id())
             && let Ok(Outcome::Allowed(preview)) = &mut outcome
         {
             let at = BlockId::hash_canonical(state.header.hash);
@@ -249,11 +299,17 @@ struct Call {
     from: Address,
     to: Address,
     data: Bytes,
+    gas: u64,
 }
 
 impl Call {
     fn of(redemption: &Redemption, redeemer: Address) -> Self {
-        Self { from: redeemer, to: redemption.manager(), data: redemption.calldata() }
+        Self {
+            from: redeemer,
+            to: redemption.manager(),
+            data: redemption.calldata(),
+            gas: MOST_GAS,
+        }
     }
 
     fn request(&self) -> TransactionRequest {
@@ -268,7 +324,7 @@ impl Call {
             caller: self.from,
             kind: TxKind::Call(self.to),
             data: self.data.clone(),
-            gas_limit: MOST_GAS,
+            gas_limit: self.gas,
             // Nothing is paid, but a contract that asks sees a price as it will in a block.
             gas_price: within.base_fee_per_gas.unwrap_or_default().into(),
             chain_id: Some(chain_id),
@@ -352,7 +408,7 @@ fn verdict(
         Err(why) => return Ok(Err(ChainFault::Machine { why })),
     };
     // Its contracts see another number than its blocks have.
-    if chain_id == ARBITRUM && at(0)? != Ok(ran.clone()) {
+    if is_arbitrum(chain_id) && at(0)? != Ok(ran.clone()) {
         let why = "it depends on the number of the block, of which Arbitrum has another".to_owned();
         return Ok(Err(ChainFault::Machine { why }));
     }
@@ -408,6 +464,9 @@ fn run(
     }
     let calls: Vec<_> = redemption.calls().collect();
     let (mut candidates, mut unseen) = changes::candidates(result.logs(), &calls);
+    // What was asked of a token moves, though it log nothing.
+    let asked = changes::asked(&calls);
+    candidates.extend(&asked);
     for (address, account) in &machine.ctx.journal().state {
         let before = state.basic_ref(*address)?.map(|info| info.balance);
         if before != Some(account.info.balance) {
@@ -433,7 +492,12 @@ fn run(
     }
     let call_to = call.to;
     let (changes, silent) = changes::changes(&candidates, &before, &after);
-    unseen.extend(silent);
+    // Who told it all by logs need not answer what was only supposed.
+    unseen.extend(silent.into_iter().filter_map(|question| {
+        let (token, _) = question.call()?;
+        let supposed = asked.contains(&question) && changes::tells(result.logs(), token);
+        (!supposed).then_some(token)
+    }));
     let mut notes: Vec<String> = unseen
         .iter()
         .map(|token| format!("what {token} moves is not all shown: it does not say what is asked"))

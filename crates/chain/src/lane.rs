@@ -171,6 +171,8 @@ struct Sent {
     bids: Vec<SignedTransaction>,
     /// Whether the node said that the place was taken when it was handed in.
     doubted: bool,
+    /// Whether it was to take another one's place: what took that is the deed itself, perhaps, and nothing is signed again.
+    replaces: bool,
     /// What was said to it, where that was no yes.
     complaint: Option<ChainFault>,
 }
@@ -250,7 +252,7 @@ impl<K: SessionSigner> Lane<K> {
             match settled {
                 Ok(mined) => break mined,
                 // Its place was taken before it was handed in: another one is looked for.
-                Err(LaneFault::Displaced { .. }) if sent.doubted => {
+                Err(LaneFault::Displaced { .. }) if sent.doubted && !sent.replaces => {
                     places += 1;
                     if places >= MOST_PLACES {
                         return Err(LaneFault::KeyInUse { sender: self.sender() });
@@ -323,11 +325,11 @@ impl<K: SessionSigner> Lane<K> {
         let (nonce, since) = (cleared.nonce(), cleared.block().number);
         let signed = self.key.sign(cleared, (self.clock)()).await?;
         (self.tell)(signed.hash);
-        self.foresight.node().took_its_place();
+        let replaces = self.foresight.node().took_its_place();
         // From here on it may be out, whatever becomes of whoever asked for it.
         let bids = vec![signed.clone()];
         let bid_at = Instant::now();
-        let sent = Sent { nonce, since, bid_at, bids, doubted: false, complaint: None };
+        let sent = Sent { nonce, since, bid_at, bids, doubted: false, replaces, complaint: None };
         let sent = Arc::new(Mutex::new(sent));
         let mut held = Arc::clone(&sent).lock_owned().await;
         self.afloat().insert(nonce, sent);

@@ -27,7 +27,7 @@ pub use foresight::Foresight;
 pub use identity::{Identities, Identity, Kinship, NewIdentity};
 pub use lane::{Landing, Lane, LaneFault, LanePolicy};
 pub use node::{ChainFault, Node};
-pub use observe::{Observation, observe, unusable};
+pub use observe::{Observation, is_signed_for, observe, unusable};
 pub use operations::Operations;
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use refusal::{explain_revert, printable};

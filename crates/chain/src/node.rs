@@ -507,9 +507,10 @@ impl Node {
         Ok(TransactionPlan { chain_id, nonce, max_fee_per_gas, max_priority_fee_per_gas, balance })
     }
 
-    /// Notes that something was signed on a plan: what comes next stands behind it, and takes nobody's place.
-    pub(crate) fn took_its_place(&self) {
-        *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Notes that something was signed on a plan: what comes next stands behind it, and takes nobody's place. Whether this one
+    /// was to.
+    pub(crate) fn took_its_place(&self) -> bool {
+        self.instead.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
     }
 
     /// Place and price of a transaction of `sender` that waits for its block.
@@ -643,7 +644,10 @@ impl Node {
                 Ok(None) => {}
                 Err(away) => fault = fault.or(Some(away)),
             }
-            if began.elapsed() >= self.patience {
+            // Who has its place is for the caller to see: it will not be long.
+            let taken = matches!(fault, Some(ChainFault::PlaceTaken { .. }));
+            let patience = if taken { self.patience.min(CATCH_UP) } else { self.patience };
+            if began.elapsed() >= patience {
                 return Err(match fault {
                     Some(
                         said @ (ChainFault::Unanswered { .. } | ChainFault::PlaceTaken { .. }),

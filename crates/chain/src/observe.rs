@@ -2,7 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Node, environment,
-    foresight::ARBITRUM,
+    foresight::is_arbitrum,
     refusal::explain_caveat,
     registry::GolemState,
     snapshot::{Snapshot, revert_data, said},
@@ -24,7 +24,7 @@ use golem_delegation::{
     ANY_DELEGATE, Caveat, Delegation, PermissionContext, Rule, SigningDomain,
     blast_radius::{CharterFacts, GolemFacts, Observed, Price, TokenFacts},
     enforcers,
-    terms::{GolemCharter, Listing, LogicalOrWrapper, Role},
+    terms::{GolemCharter, Listing, LogicalOrWrapper, Role, TokenPeriod},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,7 +113,7 @@ pub async fn observe(
             let asked = Counted { on: &on, manager, link, hash, enforcer: caveat.enforcer };
             if let Rule::MultiTokenPeriod(list) = &rule {
                 for (place, entry) in list.0.iter().enumerate().take(MAX_ENTRIES) {
-                    let sent = asked.entry(entry.period_amount, &caveat.terms, place).await?;
+                    let sent = asked.entry(entry, &caveat.terms, place).await?;
                     if let Some(sent) = sent {
                         entries.entry((hash, caveat.enforcer, place)).or_insert(sent);
                     }
@@ -210,6 +210,7 @@ pub async fn unusable(
     let redeemer = redeemer(chain);
     let nothing = Execution { target: redeemer, value: U256::ZERO, data: Bytes::new() };
     let redemption = Redemption::single(manager, chain.clone(), &nothing);
+    let now = header.timestamp;
     let judged = Foresight::new(node.clone()).judge_at(header, &redemption, redeemer).await;
     let denial = match judged {
         Ok(Outcome::Refused(denial)) => Some(denial),
@@ -231,11 +232,18 @@ pub async fn unusable(
         }
         let always = match (denial.code, denial.enforcer) {
             (DenialCode::OtherCaveat, Some(enforcer)) => on.code(enforcer).await?.is_empty(),
-            (code, _) => OF_THE_MANAGER.contains(&code),
+            (code, _) => {
+                // Of what others may redeem, or by other rules, one refusal says little.
+                let certain = chain.leaf().delegate != ANY_DELEGATE && !chooses(chain);
+                OF_THE_MANAGER.contains(&code) || (certain && OF_RULES.contains(&code))
+            }
         };
         if always {
             return Ok(Some(denial));
         }
+    }
+    if let Some(denial) = by_its_terms(chain, now) {
+        return Ok(Some(denial));
     }
     if let Some(denial) = refused_alone(&on, manager, chain).await? {
         return Ok(Some(denial));
@@ -244,6 +252,39 @@ pub async fn unusable(
     Ok(unknown.map(|((_, golem), _)| {
         Denial::new(DenialCode::NotAlive, format!("Golem {golem} is not on the register"))
     }))
+}
+
+/// Whether a redeemer chooses between rules.
+fn chooses(chain: &PermissionContext) -> bool {
+    let mut caveats = chain.links().iter().flat_map(|link| &link.caveats);
+    caveats.any(|caveat| caveat.enforcer == enforcers::LOGICAL_OR_WRAPPER)
+}
+
+/// What its terms alone say against every call: they are none, or let nothing out before their time.
+fn by_its_terms(chain: &PermissionContext, now: u64) -> Option<Denial> {
+    let environment = environment();
+    let now = U256::from(now);
+    chain.links().iter().flat_map(|link| &link.caveats).find_map(|caveat| {
+        let start = match environment.read(caveat) {
+            Ok(Rule::Erc20PeriodTransfer(rule)) => rule.start_date,
+            Ok(Rule::Erc20Streaming(rule)) => rule.start_time,
+            Ok(Rule::MultiTokenPeriod(list)) => {
+                list.0.iter().map(|entry| entry.start_date).min()?
+            }
+            Err(error) if error.is_final() => {
+                let words =
+                    format!("a limit of the grant is malformed, so it refuses for ever: {error}");
+                let mut denial = Denial::new(DenialCode::Terms, words);
+                denial.enforcer = Some(caveat.enforcer);
+                return Some(denial);
+            }
+            _ => return None,
+        };
+        let mut denial =
+            Denial::new(DenialCode::WindowEarly, format!("it begins in second {start}"));
+        denial.enforcer = Some(caveat.enforcer);
+        (start > now).then_some(denial)
+    })
 }
 
 /// Who may redeem: the delegate; of what anybody may, somebody whom a rule names.
@@ -359,6 +400,20 @@ impl Question<'_> {
     }
 }
 
+/// Whether a delegation is signed for this chain and manager, by its account as it stands on the newest block; an account that is
+/// not created yet by the key of `owner`.
+pub async fn is_signed_for(
+    node: &Node,
+    manager: Address,
+    link: &Delegation,
+    owner: Address,
+) -> Result<bool, ChainFault> {
+    let on = Snapshot::newest(node).await?;
+    let domain = SigningDomain { chain_id: node.chain_id(), manager };
+    let uncreated = on.code(link.delegator).await?.is_empty();
+    Ok(uncreated && domain.verify(link, owner).is_ok() || is_signed(&on, &domain, link).await?)
+}
+
 /// As the manager asks: the account where there is one, and otherwise its key.
 async fn is_signed(
     on: &Snapshot<'_>,
@@ -396,8 +451,12 @@ impl Counted<'_> {
                 let spent = Counters::spentMapCall { manager, delegationHash: hash };
                 said(self.on.read(at, spent).await)?
             }
-            Rule::Erc20PeriodTransfer(rule) => self.period(rule.period_amount, terms).await?,
-            Rule::NativeTokenPeriodTransfer(rule) => self.period(rule.period_amount, terms).await?,
+            Rule::Erc20PeriodTransfer(rule) => {
+                self.period(rule.period_amount, rule.start_date, terms).await?
+            }
+            Rule::NativeTokenPeriodTransfer(rule) => {
+                self.period(rule.period_amount, rule.start_date, terms).await?
+            }
             Rule::Erc20Streaming(_) | Rule::NativeTokenStreaming(_) => {
                 let stream = Counters::streamingAllowancesCall { manager, delegationHash: hash };
                 said(self.on.read(at, stream).await)?.map(|stream| stream.spent)
@@ -417,7 +476,7 @@ impl Counted<'_> {
             }
             // Contracts there see another number than the header's.
             Rule::BlockNumber(_) => {
-                (self.on.chain_id() != ARBITRUM).then(|| U256::from(self.on.block().number))
+                (!is_arbitrum(self.on.chain_id())).then(|| U256::from(self.on.block().number))
             }
             Rule::Nonce(_) => {
                 let nonce = Counters::currentNonceCall { manager, delegator: self.link.delegator };
@@ -430,10 +489,13 @@ impl Counted<'_> {
     /// The same by one entry of a list.
     async fn entry(
         &self,
-        amount: U256,
+        entry: &TokenPeriod,
         terms: &[u8],
         place: usize,
     ) -> Result<Option<U256>, ChainFault> {
+        if self.is_before(entry.start_date) {
+            return Ok(Some(U256::ZERO));
+        }
         let left = PeriodEntry::getAvailableAmountCall {
             delegationHash: self.hash,
             manager: self.manager,
@@ -441,11 +503,24 @@ impl Counted<'_> {
             args: U256::from(place).abi_encode().into(),
         };
         let left = said(self.on.read(self.enforcer, left).await)?;
-        Ok(left.map(|left| amount.saturating_sub(left.available)))
+        Ok(left.map(|left| entry.period_amount.saturating_sub(left.available)))
+    }
+
+    /// Before its start nothing is left, and nothing went out.
+    fn is_before(&self, start: U256) -> bool {
+        U256::from(self.on.block().timestamp) < start
     }
 
     /// What went out in the present period: what it allows less what is left.
-    async fn period(&self, amount: U256, terms: &[u8]) -> Result<Option<U256>, ChainFault> {
+    async fn period(
+        &self,
+        amount: U256,
+        start: U256,
+        terms: &[u8],
+    ) -> Result<Option<U256>, ChainFault> {
+        if self.is_before(start) {
+            return Ok(Some(U256::ZERO));
+        }
         let left = Counters::getAvailableAmountCall {
             delegationHash: self.hash,
             manager: self.manager,

@@ -100,6 +100,8 @@ impl Heads {
     }
 }
 
+/// How long a node that failed is left alone, at most.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Faults in a row that a watch bears.
 const MOST_FAULTS: u32 = 32;
 
@@ -147,7 +149,7 @@ pub async fn watch(
                 }
                 // What was not looked at is looked at, though it is no new block.
                 heads.last = None;
-                sleep(heads.poll).await;
+                sleep(heads.poll.min(AGAIN)).await;
                 continue;
             }
         };

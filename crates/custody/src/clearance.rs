@@ -219,6 +219,13 @@ pub enum CustodyError {
 
 /// Most gas that one transaction may have (EIP-7825).
 const MOST_GAS: u64 = 1 << 24;
+
+/// What a redemption that took so much gas in its dry run is given at least: a quarter more, since state may move before the
+/// block.
+#[must_use]
+pub fn given(gas: u64) -> u64 {
+    gas.saturating_add(gas / 4).min(MOST_GAS - APART)
+}
 /// Most gas by which two clearances of the same redemption differ.
 const APART: u64 = 4_096;
 /// And the part of the whole that it may be.
@@ -255,8 +262,7 @@ pub async fn clear<C: DryRun + Submit + ?Sized>(
         .plan(redeemer)
         .await
         .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
-    let gas_limit = preview.gas.saturating_add(preview.gas / 4).min(MOST_GAS - APART);
-    let gas_limit = gas_limit.saturating_add(apart(preview.gas));
+    let gas_limit = given(preview.gas).saturating_add(apart(preview.gas));
     let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
     if let Some(denial) = policy.against(worst, plan.balance, redeemer) {
         return Ok(Clearance::Refused(denial));

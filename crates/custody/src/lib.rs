@@ -10,7 +10,7 @@ mod redemption;
 mod session;
 mod transaction;
 
-pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear};
+pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
 pub use denial::{Denial, DenialCode};
 pub use keyfile::{KeyFileError, Password};
 pub use operation::{

@@ -208,9 +208,10 @@ impl Budget {
         self.settled.iter().filter(|settled| settled.block > self.block)
     }
 
-    /// What took effect since the chain was asked, and what is under way.
+    /// What took effect and was not asked for since, and what is under way. A block may have been replaced by another of its
+    /// height: what is told of after its word counts until the next one.
     fn all(&self) -> impl Iterator<Item = u64> {
-        let settled = self.since().map(|settled| settled.amount);
+        let settled = self.settled.iter().map(|settled| settled.amount);
         settled.chain(self.open.values().copied())
     }
 

@@ -21,6 +21,8 @@ const MAX_HEAD: usize = 64 * 1024;
 
 /// Changes an answer of the node.
 type Change = Arc<dyn Fn(&mut serde_json::Value) + Send + Sync>;
+/// The same, by what was asked.
+type Changed = Arc<dyn Fn(&serde_json::Value, &mut serde_json::Value) + Send + Sync>;
 
 /// How a node that is asked for something can fail.
 #[derive(Clone)]
@@ -41,6 +43,8 @@ pub enum Fault {
     TooManyAfter,
     /// The node's answer, with something else in it.
     Lie(Change),
+    /// The same, as it was asked.
+    LieTo(Changed),
     /// The node does not hear; this is answered, with the request's id.
     Claim(Arc<dyn Fn() -> serde_json::Value + Send + Sync>),
 }
@@ -66,7 +70,7 @@ impl fmt::Debug for Fault {
             Self::Twice => "a request that is made twice",
             Self::TooMany => "too many requests",
             Self::TooManyAfter => "too many requests, after the node heard",
-            Self::Lie(_) => "a lie",
+            Self::Lie(_) | Self::LieTo(_) => "a lie",
             Self::Claim(_) => "a claim of what the node did not hear",
         })
     }
@@ -246,6 +250,11 @@ async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Resu
         Some(Fault::Lie(change)) => {
             let mut said = serde_json::from_slice(body(&answer)?)?;
             change(&mut said);
+            Reply::Whole(with_head("200 OK", &serde_json::to_vec(&said)?))
+        }
+        Some(Fault::LieTo(change)) => {
+            let mut said = serde_json::from_slice(body(&answer)?)?;
+            change(&serde_json::from_slice(body(request)?)?, &mut said);
             Reply::Whole(with_head("200 OK", &serde_json::to_vec(&said)?))
         }
         _ => Reply::Whole(answer),

@@ -16,7 +16,7 @@ use alloy::{
     primitives::{
         Address, B256, Bytes, U256, address,
         aliases::{U24, U160},
-        keccak256,
+        bytes, keccak256,
     },
     providers::{Provider as _, ext::AnvilApi as _},
     rpc::types::{Header, TransactionRequest},
@@ -37,7 +37,7 @@ use bardo_bindings::{
 use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, fair_swap, swap};
 use golem_chain::{AccountKind, Foresight, Node, explain_revert};
 use golem_custody::{
-    Asset, Denial, DenialCode, Execution, Held, Outcome, Redemption, SessionSigner as _,
+    Asset, Denial, DenialCode, Execution, Held, Outcome, Redemption, SessionSigner as _, given,
 };
 use golem_delegation::{Caveat, PermissionContext, SigningDomain, enforcers, terms::BlockNumber};
 use scenes::{Dice, Scene, Wanted, call, fair, golem, sent};
@@ -462,6 +462,14 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
         Bytes::from([&head[..], &log, event.as_slice(), &end].concat())
     };
     let (items, several) = (Address::repeat_byte(0x53), Address::repeat_byte(0x54));
+    // A right whose parties stand in other places than they should; and a token that logs nothing.
+    let (odd, silent) = (Address::repeat_byte(0x59), Address::repeat_byte(0x5a));
+    let for_all = keccak256("ApprovalForAll(address,address,bool)");
+    let misplaced =
+        [&[0x33, 0x5f, 0x52, 0x7f][..], for_all.as_slice(), &[0x60, 0x20, 0x5f, 0xa1, 0x00]]
+            .concat();
+    // With two words: writes one to its only slot; with one: tells it.
+    let mute = bytes!("36604414600f575f545f5260205ff35b60015f5560015f5260205ff3");
     // Rights that only its own books know.
     let (permits, permit) =
         (Address::repeat_byte(0x56), keccak256("Approval(address,address,address,uint160,uint48)"));
@@ -470,6 +478,8 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
     provider.anvil_set_code(items, collection(Erc20::Transfer::SIGNATURE_HASH)).await?;
     provider.anvil_set_code(several, collection(single)).await?;
     provider.anvil_set_code(permits, collection(permit)).await?;
+    provider.anvil_set_code(odd, misplaced.into()).await?;
+    provider.anvil_set_code(silent, mute).await?;
     provider.anvil_mine(Some(1), None).await?;
     let (weth, manager) = (stage.book().weth, stage.book().position_manager);
     let nowhere = Address::repeat_byte(0x55);
@@ -483,6 +493,8 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
         plain(items),
         plain(several),
         plain(permits),
+        plain(odd),
+        call(silent, &typo),
         call(nowhere, &typo),
         call(account, &DeleGator::entryPointCall {}),
     ];
@@ -494,16 +506,50 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
     let Outcome::Allowed(preview) = outcome else { bail!("{outcome:?}") };
     let balance = |token| Held::Balance { asset: Asset::Erc20(token), account };
     let operator = Held::Operator { token: manager, owner: account, operator: by };
-    for (of, more) in [(balance(weth), ether), (balance(items), U256::ONE), (operator, U256::ONE)] {
+    for (of, more) in [
+        (balance(weth), ether),
+        (balance(items), U256::ONE),
+        (balance(silent), U256::ONE),
+        (operator, U256::ONE),
+    ] {
         let change = preview.changes.iter().find(|change| change.of == of);
         let change = change.with_context(|| format!("{of:?} in {:?}", preview.changes))?;
         assert_eq!(change.after - change.before, more, "{of:?}");
     }
-    for unseen in [several, permits, nowhere, account] {
+    for unseen in [several, permits, odd, nowhere, account] {
         let said = preview.notes.iter().any(|note| note.contains(&unseen.to_string()));
         ensure!(said, "{unseen} in {:?}", preview.notes);
     }
-    assert_eq!(preview.notes.len(), 4, "{:?}", preview.notes);
+    assert_eq!(preview.notes.len(), 6, "{:?}", preview.notes);
+    Ok(())
+}
+
+/// X2: contracts can ask how much gas they have: what passes with all that there may be is tried with what it will be given.
+#[tokio::test]
+async fn a_call_that_asks_for_much_gas_is_given_it() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let by = Address::repeat_byte(0x51);
+    let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
+    let target = Address::repeat_byte(0x52);
+    let call = Execution { target, value: U256::ZERO, data: Bytes::new() };
+    let redemption = Redemption::single(DELEGATION_MANAGER, context, &call);
+    // Reverts where it has no more than three million; and where it has no more than sixteen and a half.
+    let hungry = bytes!("622dc6c05a11600c575f5ffd5b00");
+    let insatiable = bytes!("62fbc5205a11600c575f5ffd5b00");
+    stage.node().provider().anvil_set_code(target, hungry).await?;
+    stage.node().provider().anvil_mine(Some(1), None).await?;
+    let used = stage.foresight().judge_at(stage.node().header().await?, &redemption, by).await?;
+    let outcome = stage.foresight().judge(&redemption, by).await?;
+    let (Outcome::Allowed(used), Outcome::Allowed(preview)) = (&used, &outcome) else {
+        bail!("{used:?} {outcome:?}")
+    };
+    ensure!(used.gas < 200_000 && given(preview.gas) > 3_000_000, "{used:?} {preview:?}");
+
+    stage.node().provider().anvil_set_code(target, insatiable).await?;
+    stage.node().provider().anvil_mine(Some(1), None).await?;
+    let outcome = stage.foresight().judge(&redemption, by).await?;
+    ensure!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
     Ok(())
 }
 

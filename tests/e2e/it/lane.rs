@@ -602,6 +602,48 @@ async fn the_same_twice_by_one_key_is_not_one_deed_called_two() -> Result<()> {
     Ok(())
 }
 
+/// What was to be replaced is in its block already, and one node does not know that yet: nothing is signed for another place.
+#[tokio::test]
+async fn what_takes_the_place_of_another_is_not_done_beside_it() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let call = swap(&stage, owner.account.address, dollars(10));
+    let redemption = agent.redemption(&call)?;
+    let (key, now) = (agent.key.address(), stage.now().await?);
+    let folder = tempfile::tempdir()?;
+    let (file, password) = (
+        folder.path().join("key.json"),
+        Password::typed("one key".to_owned().into()).context("a password")?,
+    );
+    agent.key.save(&file, &password)?;
+    let provider = stage.node().provider();
+    provider.anvil_mine(Some(80), None).await?;
+    provider.anvil_set_auto_mine(false).await?;
+    let lane = |node: Node| -> Result<Lane<SessionKey>> {
+        let key = SessionKey::open(&file, &password)?;
+        let hasty = LanePolicy { give_up: Duration::from_secs(3), ..policy() };
+        Ok(Lane::new(Arc::new(Foresight::new(node)), key, hasty, move || now))
+    };
+    let first = lane(Node::connect(stage.chain().url()).await?)?.redeem(redemption.clone()).await;
+    let Err(LaneFault::Unsettled { hash, .. }) = first else { bail!("{first:?}") };
+    let waits: Value =
+        provider.raw_request("eth_getTransactionByHash".into(), json!([hash])).await?;
+    provider.anvil_set_auto_mine(true).await?;
+    provider.anvil_mine(Some(1), None).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    proxy.fail("eth_getTransactionByHash", 1, Fault::lie(move |said| *said = waits.clone()));
+
+    let node = Node::connect(proxy.url()).await?.instead_of(Some(hash));
+    let outcome = lane(node)?.redeem(redemption).await;
+
+    ensure!(matches!(outcome, Err(LaneFault::Displaced { nonce: 0, .. })), "{outcome:?}");
+    assert_eq!(provider.get_transaction_count(key).await?, 1);
+    let left = stage.balance_of(stage.book().usdc, owner.account.address).await?;
+    assert_eq!(dollars(10_000) - left, dollars(10), "once");
+    Ok(())
+}
+
 /// A node counts a transaction before it has its receipt; what it says for a moment displaces nothing.
 #[tokio::test]
 async fn a_count_that_runs_ahead_of_its_receipts_displaces_nothing() -> Result<()> {
@@ -718,7 +760,16 @@ async fn a_transaction_of_an_undone_block_displaces_nothing() -> Result<()> {
     let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
     provider.anvil_drop_transaction(hash).await?;
     provider.anvil_mine(Some(3), None).await?;
-    proxy.fail("eth_getTransactionCount", 10_000, Fault::lie(|count| *count = json!("0x1")));
+    // From that block on the key has sent one; and before it none.
+    let height = other.block_number.unwrap_or_default();
+    let counted = Fault::LieTo(Arc::new(move |asked, said| {
+        let block = asked["params"][1].as_str().and_then(|hex| hex.strip_prefix("0x"));
+        let block = block.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+        if block.is_some_and(|block| block >= height) {
+            said["result"] = json!("0x1");
+        }
+    }));
+    proxy.fail("eth_getTransactionCount", 10_000, counted);
     let at = number.clone();
     let undone = Fault::lie(move |said| {
         if said["number"] == at {

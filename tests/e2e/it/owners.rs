@@ -192,8 +192,17 @@ async fn every_kind_of_owner_grants_adjusts_feeds_revokes_and_takes_everything_o
         let until = stage.now().await? + 3 * 604_800;
         let fed = Grant::read(&agent.grant, &environment())?.feed(until)?;
         let fed = ruler.signs(&stage, fed.delegation)?;
-        agent.grant = fed;
+        let adjusted = std::mem::replace(&mut agent.grant, fed);
+        let end = |agent: &Agent| {
+            let mut end = 0;
+            with(agent, |law| end = law.window.end()).map(|_| end)
+        };
+        assert_eq!(end(&agent)?, until);
         passes(&stage, &agent, 1).await?;
+        let fed = std::mem::replace(&mut agent.grant, adjusted);
+        ensure!(end(&agent)? < until);
+        assert_eq!(refused(&stage, &agent, 1).await?, DenialCode::Superseded);
+        agent.grant = fed;
         assert_eq!(ruler.sent(&stage).await?, before, "no transaction of the owner's so far");
 
         // Revoked by one transaction.

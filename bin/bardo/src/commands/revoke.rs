@@ -15,7 +15,10 @@ use bardo_bindings::{
     framework::{DELEGATION_MANAGER, DelegationManager},
     golem_registry,
 };
-use golem_chain::{Account, Node, OwnerCall, OwnerError, Registry, SharedAccount, environment};
+use golem_chain::{
+    Account, ChainFault, Node, OwnerCall, OwnerError, Registry, SharedAccount, environment,
+    is_signed_for,
+};
 use golem_custody::{Execution, OwnerSigner};
 use golem_delegation::{Delegation, Rule};
 use serde_json::json;
@@ -51,12 +54,17 @@ impl What {
         }
     }
 
-    /// Whether the manager calls a grant disabled: in a block that is deep enough, and in the newest.
-    async fn disabled(node: &Node, grant: &Delegation) -> Result<(bool, bool), Failure> {
+    /// Whether the manager calls a grant disabled in the newest block.
+    async fn disabled(node: &Node, grant: &Delegation) -> Result<bool, Failure> {
         node.require("DelegationManager", DELEGATION_MANAGER).await?;
         let asked = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
-        let settled = node.read_settled(DELEGATION_MANAGER, asked.clone()).await?;
-        Ok((settled, node.read(DELEGATION_MANAGER, asked).await?))
+        Ok(node.read(DELEGATION_MANAGER, asked).await?)
+    }
+
+    /// The same in a block that is deep enough.
+    async fn settled(node: &Node, grant: &Delegation) -> Result<bool, Failure> {
+        let asked = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
+        Ok(node.read_settled(DELEGATION_MANAGER, asked).await?)
     }
 
     /// The same number on the block that holds a transaction.
@@ -87,7 +95,7 @@ impl What {
     /// A number that the chain keeps, and that is higher afterwards.
     async fn mark(&self, node: &Node, owner: Address) -> Result<u64, Failure> {
         Ok(match self {
-            Self::Grant(grant) => Self::disabled(node, grant).await?.1.into(),
+            Self::Grant(grant) => Self::disabled(node, grant).await?.into(),
             Self::Golem(golem) => {
                 let entry = Registry::open(node).await?.entry(*golem).await?;
                 entry.map_or(0, |entry| entry.state.min_epoch.into())
@@ -152,25 +160,40 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     };
     if let What::Grant(grant) = &what {
         let hash = grant.hash();
-        match What::disabled(&node, grant).await? {
-            (true, true) => {
-                let json = json!({ "revoked": true, "delegation": hash, "transaction": null });
-                let text = format!("{hash} was revoked before; nothing was sent");
-                return Ok(Answer::yes(json, text));
-            }
-            (false, true) => {
+        if What::disabled(&node, grant).await? {
+            if !What::settled(&node, grant).await? {
                 return Err(Failure::Fault(anyhow!(
                     "{hash} is revoked in the newest block, which is not deep enough yet; nothing was sent: ask again in a while"
                 )));
             }
-            // Taken back since, or never revoked.
-            (_, false) => {}
+            let json = json!({ "revoked": true, "delegation": hash, "transaction": null });
+            let text = format!(
+                "{hash} was revoked before, on chain {}; nothing was sent",
+                node.chain_id()
+            );
+            return Ok(Answer::yes(json, text).with("chainId", node.chain_id()));
+        }
+        // To end here what is good elsewhere would end nothing.
+        let human = keys.first().map(OwnerSigner::address).unwrap_or_default();
+        if !is_signed_for(&node, DELEGATION_MANAGER, grant, human).await? {
+            let reason = format!(
+                "{hash} is not signed for chain {} and its DelegationManager, so that nobody can redeem it there: \
+                 give --rpc of the chain that it is for; nothing was sent",
+                node.chain_id()
+            );
+            return Ok(refused(&reason));
         }
     }
     let before = what.mark(&node, owner).await?;
     let ceiling = args.send.ceiling();
     let sent = match keys.as_slice() {
-        [key] => alone(&what, &node, key, ceiling).await,
+        [key] => match alone(&what, &node, key, ceiling).await {
+            // One key may be enough for an account of several.
+            Err(OwnerError::NotTheOwner { .. }) if shared(&what, owner, &node).await => {
+                together(&what, owner, &node, &keys, ceiling).await
+            }
+            sent => sent,
+        },
         _ => together(&what, owner, &node, &keys, ceiling).await,
     };
     let receipt = match sent {
@@ -182,7 +205,9 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
             | OwnerError::TooFewKeys { .. }),
         ) => return Ok(refused(&error.to_string())),
         // One that was sent before may have been first.
-        Err(OwnerError::Failed { hash }) if what.mark(&node, owner).await? > before => {
+        Err(OwnerError::Failed { hash } | OwnerError::Chain(ChainFault::PlaceTaken { hash }))
+            if what.mark(&node, owner).await? > before =>
+        {
             let json = json!({ "revoked": true, "owner": owner, "transaction": null });
             let words = what.words(owner);
             let text = format!(
@@ -211,7 +236,8 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
         What::Grant(_) | What::Golem(_) => None,
     };
     let answer = if after > before {
-        let mut text = format!("revoked: {words} ({} gas)", receipt.gas_used);
+        let mut text =
+            format!("revoked: {words}, on chain {} ({} gas)", node.chain_id(), receipt.gas_used);
         if let Some(beside) = what.beside() {
             text.push_str(&format!("\n{beside}"));
         }
@@ -224,7 +250,12 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     } else {
         Answer::no(json, format!("not revoked, though the transaction went through: {words}"))
     };
-    Ok(answer.with(name, value).with("golems", golems))
+    Ok(answer.with(name, value).with("golems", golems).with("chainId", node.chain_id()))
+}
+
+/// Whether a grant is one of an account that several keys may rule.
+async fn shared(what: &What, owner: Address, node: &Node) -> bool {
+    matches!(what, What::Grant(_)) && SharedAccount::at(node, owner).await.is_ok()
 }
 
 fn refused(reason: &str) -> Answer {

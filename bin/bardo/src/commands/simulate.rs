@@ -24,7 +24,7 @@ pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
     let node = args.call.node.connect().await?;
     let header = node.header().await?;
     let age = Age::of(&node, header.timestamp)?;
-    let mut answer = match Foresight::new(node).judge_at(header, &redemption, redeemer).await? {
+    let mut answer = match Foresight::new(node).rehearse(header, &redemption, redeemer).await? {
         Outcome::Allowed(preview) => allowed(&preview),
         Outcome::Refused(denial) => refused(&denial)?,
     };

@@ -71,7 +71,20 @@ async fn status(args: &VaultStatusArgs) -> Result<Answer, Failure> {
         AccountCode::Hybrid { owner } => {
             (Some("hybrid"), Some(owner), "a Hybrid account".to_owned())
         }
-        _ => (None, None, "code that is no account of the framework".to_owned()),
+        _ => match SharedAccount::at(&node, address).await {
+            Ok(shared) => {
+                let (needed, all) = (shared.threshold, shared.signers.len());
+                (
+                    Some("multisig"),
+                    None,
+                    format!("a MultiSig account of {all} keys, {needed} of which must agree"),
+                )
+            }
+            Err(OwnerError::NotShared { .. }) => {
+                (None, None, "code that is no account of the framework".to_owned())
+            }
+            Err(error) => return Err(error.into()),
+        },
     };
     let shown = owner.map_or_else(|| "unknown".to_owned(), |owner| owner.to_string());
     let mut text = format!("account  {address}: {words}\nowner    {shown}\n");
@@ -121,7 +134,15 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
     let node = args.send.connect().await?;
     let withdrawal = Withdrawal { to, tokens: args.tokens.clone(), ether: args.all_ether };
     let withdrawn = if keys.is_empty() {
-        alone(args, &node, &signer, vault, from, &withdrawal).await
+        match alone(args, &node, &signer, vault, from, &withdrawal).await {
+            // One key may be enough for an account of several.
+            Err(OwnerError::NotTheOwner { .. } | OwnerError::UnknownCode { .. })
+                if SharedAccount::at(&node, from).await.is_ok() =>
+            {
+                together(args, &node, &[signer], from, &withdrawal).await
+            }
+            withdrawn => withdrawn,
+        }
     } else {
         let keys: Vec<OwnerSigner> = std::iter::once(signer).chain(keys).collect();
         together(args, &node, &keys, from, &withdrawal).await

@@ -21,6 +21,10 @@ use golem_delegation::{
 };
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
+alloy::sol! {
+    function updateThreshold(uint256 threshold) external;
+}
+
 async fn revoked_by_a_wallet_that_is_not_ours(kind: AccountKind) -> Result<()> {
     let stage = Stage::open().await?;
     let owner = stage.owner(kind).await?;
@@ -271,6 +275,34 @@ async fn a_revocation_that_waits_is_not_called_done_and_can_be_raised() -> Resul
     Ok(())
 }
 
+/// G5: to end a grant on another chain than its own ends nothing, and is not called a revocation.
+#[tokio::test]
+async fn a_grant_of_another_chain_is_not_revoked_here() -> Result<()> {
+    let stage = Stage::open().await?;
+    let key = Key::funded(&stage, 0x21).await?;
+    let signer = bardo_testkit::fixed_signer(0x21)?;
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 604_800)?;
+    let terms = swap_grant(&stage, SessionKey::born().address(), key.address, 5, window);
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("grant.json").display().to_string();
+    let revoke = |chain_id: u64| {
+        let domain = golem_delegation::SigningDomain { chain_id, ..stage.domain() };
+        let grant = signer.grant(&domain, unsigned(key.address, &terms))?;
+        fs::write(&file, serde_json::to_string(&grant)?)?;
+        let rpc = stage.chain().url().as_str();
+        let words = ["delegation", "revoke", "--rpc", rpc, "--context", &file];
+        bardo([&words[..], &["--key-file", &key.file, "--json"]].concat())
+    };
+
+    let (there, here) = (revoke(1)?, revoke(stage.domain().chain_id)?);
+
+    ensure!(there.code == 1 && there.stdout.contains("not signed for chain"), "{there:?}");
+    ensure!(here.code == 0 && here.json()?["chainId"] == stage.domain().chain_id, "{here:?}");
+    assert_eq!(key.sent(&stage).await?, 1);
+    Ok(())
+}
+
 /// G5: what was revoked and is allowed again is revoked again, and not called revoked.
 #[tokio::test]
 async fn a_grant_that_was_enabled_again_is_revoked_again() -> Result<()> {
@@ -370,6 +402,18 @@ async fn owners_together_revoke_one_grant_or_all_charters_by_one_transaction() -
     let disabled = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
     ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
     let generation = GolemRegistry::generationOfCall { owner: owners.address() };
+    // Where one of them is enough, one is enough.
+    let fewer = updateThresholdCall { threshold: U256::from(1) }.abi_encode().into();
+    let from = owners.address();
+    ensure!(stage.send_as(from, from, U256::ZERO, fewer).await?.status());
+    let second = Delegation { salt: U256::from(2), ..grant.clone() };
+    let second = bardo_testkit::fixed_signer(0x11)?.grant(&stage.domain(), second)?;
+    fs::write(path("second.json"), serde_json::to_string(&second)?)?;
+    let one_alone = revoke(&["--context", &path("second.json"), "--key-file", &one])?;
+    assert_eq!(one_alone.code, 0, "{one_alone:?}");
+    let status = ["vault", "status", "--rpc", stage.chain().url().as_str(), "--account", &account];
+    let status = bardo([&status[..], &["--json"]].concat())?;
+    ensure!(status.code == 0 && status.json()?["kind"] == "multisig", "{status:?}");
     assert_eq!(stage.node().read(golem_registry(), generation).await?, 1);
     Ok(())
 }

@@ -179,6 +179,22 @@ async fn a_grant_that_cannot_be_used_is_not_active() -> Result<()> {
     let head = u128::from(stage.node().head().await?.number);
     let blocks = |after, before| BlockNumber { after, before }.encode();
     let stranger = terms::Redeemer(vec![Address::repeat_byte(0x66)]).encode();
+    let later = U256::from(now + 600);
+    let period = |period_amount| terms::Erc20PeriodTransfer {
+        token_address: stage.book().usdc,
+        period_amount,
+        period_duration: U256::from(86_400),
+        start_date: later,
+    };
+    let unbegun = period(U256::from(100)).encode()?;
+    let cut = unbegun.get(..29).context("short")?.to_vec();
+    for (terms, code) in [(unbegun, "CAV-WINDOW-EARLY"), (cut, "CAV-TERMS")] {
+        let caveat = Caveat::new(enforcers::ERC20_PERIOD_TRANSFER, terms);
+        let grant = granted(&stage, &owner, vec![caveat])?.grant;
+        assert_eq!(refuses(&stage, &grant).await?.0, code);
+        let limits = asked(&stage, &grant, "status").await?.json()?["limits"].clone();
+        ensure!(limits[0].is_null() || limits[0]["used"] == "0", "{limits}");
+    }
     for (enforcer, terms, code) in [
         (enforcers::BLOCK_NUMBER, blocks(head + 100, 0), "CAV-WINDOW-EARLY"),
         (enforcers::NONCE, Nonce(U256::from(9)).encode(), "CAV-REVOKED"),
@@ -281,7 +297,19 @@ async fn a_dead_golem_and_a_used_id_end_a_grant() -> Result<()> {
     let pay = Execution { target: usdc, value: U256::ZERO, data: pay };
     assert_eq!(asked(&stage, &ten.grant, "status").await?.code, 0);
     let _ = ten.attempt(&stage, &pay).await?.receipt()?;
-    for (over, state) in [(passed, "expired"), (ten, "exhausted")] {
+    // Each redemption counts for both of them.
+    let calls = |most: u64| {
+        let most = terms::LimitedCalls(U256::from(most)).encode();
+        Caveat::new(enforcers::LIMITED_CALLS, most)
+    };
+    let id = Caveat::new(enforcers::ID, Id(U256::from(9)).encode());
+    let twice = granted(&stage, &owner, vec![calls(1), calls(1)])?;
+    let ids = granted(&stage, &owner, vec![id.clone(), id])?;
+    let some = granted(&stage, &owner, vec![calls(1), calls(2)])?;
+    assert_eq!(asked(&stage, &some.grant, "status").await?.code, 0);
+    for (over, state) in
+        [(passed, "expired"), (ten, "exhausted"), (twice, "exhausted"), (ids, "exhausted")]
+    {
         let ran = asked(&stage, &over.grant, "status").await?;
         assert_eq!((ran.code, &ran.json()?["state"]), (1, &json!(state)), "{ran:?}");
     }

@@ -125,6 +125,33 @@ async fn a_vault_has_its_address_before_it_is_created_and_is_created_once() -> R
     Ok(())
 }
 
+/// Run again while the first waits, it is harmless: the vault stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vault_that_is_created_twice_at_once_stands() -> Result<()> {
+    let scene = Scene::open().await?;
+    let provider = scene.stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let first = scene.by(&scene.owner, &["create", "--timeout", "1"])?;
+    let (rpc, file) = (scene.stage.chain().url().to_string(), scene.owner.file.clone());
+    let second = tokio::task::spawn_blocking(move || {
+        bardo(["vault", "create", "--rpc", &rpc, "--key-file", &file, "--json"])
+    });
+    let queued = async || {
+        let status: Value = provider.raw_request("txpool_status".into(), ()).await?;
+        anyhow::Ok(status["pending"] == "0x2")
+    };
+    while !queued().await? {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    provider.anvil_mine(Some(1), None).await?;
+
+    let second = second.await??;
+
+    assert_eq!((first.code, second.code), (3, 0), "{first:?} {second:?}");
+    ensure!(!scene.stage.node().code(scene.vault.address).await?.is_empty());
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_vault_is_emptied_by_one_transaction_of_its_owner() -> Result<()> {
     let scene = Scene::created().await?;

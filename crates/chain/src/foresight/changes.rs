@@ -28,6 +28,8 @@ sol! {
     function isApprovedForAll(address owner, address operator) external view returns (bool);
     function getApproved(uint256 id) external view returns (address);
     function ownerOf(uint256 id) external view returns (address);
+    function setApprovalForAll(address operator, bool approved) external;
+    function transferFrom(address from, address to, uint256 amount) external;
     event ApprovalForAll(address indexed owner, address indexed operator, bool approved);
     event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
     event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
@@ -83,22 +85,54 @@ impl Question {
 /// An allowance that tokens take for endless: more than the smallest word that is used for it.
 const ENDLESS: U256 = U256::from_limbs([0, 1 << 31, 0, 0]);
 
-/// Words of tokens, and of contracts that move nothing but what tokens tell of, too: a pool's, and a vault's.
-const UNDERSTOOD: [B256; 13] = [
-    Erc20::Transfer::SIGNATURE_HASH,
-    Erc20::Approval::SIGNATURE_HASH,
-    ApprovalForAll::SIGNATURE_HASH,
-    TransferSingle::SIGNATURE_HASH,
-    TransferBatch::SIGNATURE_HASH,
-    Deposit::SIGNATURE_HASH,
-    Withdrawal::SIGNATURE_HASH,
-    UniswapV3Pool::Swap::SIGNATURE_HASH,
-    Pool::Mint::SIGNATURE_HASH,
-    Pool::Collect::SIGNATURE_HASH,
-    Positions::Collect::SIGNATURE_HASH,
-    Vault::Deposit::SIGNATURE_HASH,
-    Vault::Withdraw::SIGNATURE_HASH,
+/// Words of tokens, and of a pool that moves nothing but what tokens tell of, too; each with its number of places.
+const UNDERSTOOD: [(B256, usize); 11] = [
+    (Erc20::Transfer::SIGNATURE_HASH, 3),
+    (Erc20::Transfer::SIGNATURE_HASH, 4),
+    (Erc20::Approval::SIGNATURE_HASH, 3),
+    (Erc20::Approval::SIGNATURE_HASH, 4),
+    (ApprovalForAll::SIGNATURE_HASH, 3),
+    (Deposit::SIGNATURE_HASH, 2),
+    (Withdrawal::SIGNATURE_HASH, 2),
+    (UniswapV3Pool::Swap::SIGNATURE_HASH, 3),
+    (Pool::Mint::SIGNATURE_HASH, 4),
+    (Pool::Collect::SIGNATURE_HASH, 4),
+    (Positions::Collect::SIGNATURE_HASH, 2),
 ];
+
+/// Words of a vault, whose shares are a token: where it tells of them, too.
+const OF_SHARES: [(B256, usize); 2] =
+    [(Vault::Deposit::SIGNATURE_HASH, 3), (Vault::Withdraw::SIGNATURE_HASH, 4)];
+
+fn shape(log: &Log) -> (B256, usize) {
+    (log.topics().first().copied().unwrap_or_default(), log.topics().len())
+}
+
+/// Whether a contract tells of what it moves as tokens do.
+pub(super) fn tells(logs: &[Log], token: Address) -> bool {
+    logs.iter().any(|log| log.address == token && UNDERSTOOD.contains(&shape(log)))
+}
+
+/// What is asked of tokens by the calls themselves.
+pub(super) fn asked(calls: &[(Address, &Execution)]) -> BTreeSet<Question> {
+    let mut all = BTreeSet::new();
+    for (account, call) in calls {
+        let (token, owner) = (call.target, *account);
+        let balance = |of: Address| Question::Balance { token, of };
+        let data = &call.data;
+        if let Ok(Erc20::transferCall { to, .. }) = Erc20::transferCall::abi_decode(data) {
+            all.extend([owner, to].map(balance));
+        } else if let Ok(Erc20::approveCall { spender, .. }) = Erc20::approveCall::abi_decode(data)
+        {
+            all.insert(Question::Allowance { token, owner, spender });
+        } else if let Ok(pull) = transferFromCall::abi_decode(data) {
+            all.extend([pull.from, pull.to].map(balance));
+        } else if let Ok(rights) = setApprovalForAllCall::abi_decode(data) {
+            all.insert(Question::Operator { token, owner, operator: rights.operator });
+        }
+    }
+    all
+}
 
 /// Whom and what the logs of `calls`, which account makes which, concern; and the contracts whose logs tell of more than can be asked.
 ///
@@ -172,7 +206,11 @@ pub(super) fn unknown_words(logs: &[Log], redemption: &Redemption) -> BTreeSet<(
     }
     logs.iter()
         .filter(|log| !judges.contains(&log.address))
-        .filter(|log| log.topics().first().is_none_or(|topic| !UNDERSTOOD.contains(topic)))
+        .filter(|log| {
+            let shape = shape(log);
+            let shares = OF_SHARES.contains(&shape) && tells(logs, log.address);
+            !(shares || UNDERSTOOD.contains(&shape))
+        })
         .flat_map(|log| {
             let in_data = log.data.data.chunks_exact(32).map(B256::from_slice);
             let words: BTreeSet<B256> = log.topics().iter().copied().chain(in_data).collect();
@@ -216,12 +254,12 @@ pub(super) fn pulled_unseen(
         .collect()
 }
 
-/// Those that came out otherwise than they were, with both; and the contracts that did not say.
+/// Those that came out otherwise than they were, with both; and those that were not answered.
 pub(super) fn changes(
     candidates: &BTreeSet<Question>,
     before: &[Option<U256>],
     after: &[Option<U256>],
-) -> (Vec<Change>, BTreeSet<Address>) {
+) -> (Vec<Change>, BTreeSet<Question>) {
     let (mut all, mut silent) = (Vec::new(), BTreeSet::new());
     for (question, answers) in
         candidates.iter().zip(before.iter().copied().zip(after.iter().copied()))
@@ -231,7 +269,9 @@ pub(super) fn changes(
                 all.push(Change { of: question.held(), before, after });
             }
             (Some(_), Some(_)) => {}
-            _ => silent.extend(question.call().map(|(token, _)| token)),
+            _ => {
+                silent.insert(*question);
+            }
         }
     }
     (all, silent)

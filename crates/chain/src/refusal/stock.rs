@@ -117,7 +117,7 @@ fn cause(detail: &str) -> (Code, &'static str) {
         }
         "invalid-nonce" => (
             Code::Revoked,
-            "the delegator raised his nonce, and all grants of the old one are over",
+            "the account has another nonce than the grant: past it all grants of the old one are over, before it this one has not begun",
         ),
         "early-delegation" | "transfer-not-started" => {
             (Code::WindowEarly, "the grant has not begun")

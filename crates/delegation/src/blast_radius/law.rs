@@ -99,9 +99,20 @@ impl Law {
             let entries = |rule: &&Rule| matches!(rule, Rule::MultiTokenPeriod(_));
             let entangled = rules.iter().flatten().filter(entries).count() > 1;
             let mut seen = BTreeSet::new();
+            let (mut counted, mut ids) = (0u64, BTreeSet::new());
             for (caveat, rule) in link.caveats.iter().zip(rules) {
                 let enforcer = caveat.enforcer;
-                let count = observed.counters.get(&(hash, enforcer)).copied();
+                let mut count = observed.counters.get(&(hash, enforcer)).copied();
+                match &rule {
+                    // All of a link count by one number: each redemption raises it for each of them.
+                    Ok(Rule::LimitedCalls(_)) => {
+                        count = count.map(|calls| calls.saturating_add(U256::from(counted)));
+                        counted += 1;
+                    }
+                    // Of two the second finds it used.
+                    Ok(Rule::Id(id)) if !ids.insert(id.0) => law.end(Ended::IdUsed { id: id.0 }),
+                    _ => {}
+                }
                 if let Some((registry, golem)) = rule.as_ref().ok().and_then(Rule::golem) {
                     law.live(golem, observed.golems.get(&(registry, golem)));
                 }

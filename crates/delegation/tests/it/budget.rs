@@ -191,3 +191,20 @@ fn an_older_word_loses_nothing() {
 
     assert_eq!(budget.remaining(NOW).unwrap(), left);
 }
+
+/// A block that was asked for may be replaced by another of its height.
+#[test]
+fn what_is_told_of_after_its_block_was_asked_for_counts_until_the_next_word() {
+    let mut budget = Budget::new(terms());
+    let swap = budget.reserve(CAP / 2, NOW).unwrap();
+    budget.reconcile(U256::ZERO, 10, NOW).unwrap();
+
+    budget.settle(swap, 10);
+
+    assert_eq!(budget.remaining(NOW).unwrap(), CAP - CAP / 2);
+    let word = SpendWindow::default().spend(U256::from(CAP / 2), &terms(), NOW).unwrap().to_word();
+    budget.reconcile(word, 10, NOW).unwrap();
+    assert!(budget.remaining(NOW).unwrap() <= CAP - CAP / 2);
+    budget.reconcile(U256::ZERO, 11, NOW).unwrap();
+    assert_eq!(budget.remaining(NOW).unwrap(), CAP);
+}
