@@ -492,12 +492,17 @@ fn run(
     }
     let call_to = call.to;
     let (changes, silent) = changes::changes(&candidates, &before, &after);
-    // Who told it all by logs need not answer what was only supposed.
-    unseen.extend(silent.into_iter().filter_map(|question| {
-        let (token, _) = question.call()?;
-        let supposed = asked.contains(&question) && changes::tells(result.logs(), token);
-        (!supposed).then_some(token)
-    }));
+    for question in silent {
+        let Some((token, _)) = question.call() else { continue };
+        // What was only supposed need not be answered by who told it all by logs, or is not there.
+        let known = |token| -> Result<bool, Unread> {
+            let there = state.basic_ref(token)?.is_some_and(|info| !info.is_empty_code_hash());
+            Ok(!there || changes::tells(result.logs(), token))
+        };
+        if !(asked.contains(&question) && known(token)?) {
+            unseen.insert(token);
+        }
+    }
     let mut notes: Vec<String> = unseen
         .iter()
         .map(|token| format!("what {token} moves is not all shown: it does not say what is asked"))
@@ -510,6 +515,10 @@ fn run(
         ));
     }
     for (speaker, account) in changes::unknown_words(result.logs(), redemption) {
+        // Of whom all is doubtful, that is said.
+        if unseen.contains(&speaker) {
+            continue;
+        }
         notes.push(format!(
             "{speaker} says something of {account} in words that are not known here: what that changes is not shown"
         ));

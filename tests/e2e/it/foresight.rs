@@ -440,8 +440,8 @@ async fn an_allowance_that_somebody_else_uses_is_said() -> Result<()> {
         let Outcome::Allowed(preview) = outcome else { bail!("{outcome:?}") };
         let left = Held::Balance { asset: Asset::Erc20(weth), account };
         ensure!(preview.changes.iter().any(|change| change.of == left), "{:?}", preview.changes);
-        assert_eq!(preview.notes.len(), notes, "{:?}", preview.notes);
-        ensure!(preview.notes.iter().all(|note| note.contains("pulled")), "{:?}", preview.notes);
+        let pulled = preview.notes.iter().filter(|note| note.contains("pulled")).count();
+        assert_eq!(pulled, notes, "{:?}", preview.notes);
     }
     Ok(())
 }
@@ -520,7 +520,7 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
         let said = preview.notes.iter().any(|note| note.contains(&unseen.to_string()));
         ensure!(said, "{unseen} in {:?}", preview.notes);
     }
-    assert_eq!(preview.notes.len(), 6, "{:?}", preview.notes);
+    assert_eq!(preview.notes.len(), 5, "{:?}", preview.notes);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::command::{Ran, bardo, bardo_knowing, bardo_with};
 use alloy::{
-    primitives::{Address, U256},
+    primitives::{Address, U256, bytes},
     providers::{Provider, ext::AnvilApi},
     sol_types::SolCall,
 };
@@ -468,8 +468,13 @@ impl Hired {
 #[tokio::test]
 async fn redeem_says_no_when_the_chain_failed_what_the_dry_run_allowed() -> Result<()> {
     let stage = Stage::open().await?;
-    let target = stage.two_faced().await?;
+    let (target, provider) = (Address::repeat_byte(0x2f), stage.node().provider());
+    // Reverts in every other block: NUMBER PUSH1 1 AND PUSH1 8 JUMPI STOP JUMPDEST PUSH0 PUSH0 REVERT.
+    provider.anvil_set_code(target, bytes!("43600116600857005b5f5ffd")).await?;
     let hired = Hired::new(&stage, target).await?;
+    if !stage.node().head().await?.number.is_multiple_of(2) {
+        provider.anvil_mine(Some(1), None).await?;
+    }
 
     let mut words = hired.words(&stage, "redeem", &target.to_string());
     words.extend(hired.secret());

@@ -65,8 +65,10 @@ fn a_receipt_of_a_block_that_was_looked_at_is_counted_there() {
 
     budget.settle(mine, 10);
 
-    assert!(budget.remaining(NOW).unwrap() > twice, "no longer under way");
+    // That block may have been replaced by another: until the next word it counts twice.
+    assert_eq!(budget.remaining(NOW).unwrap(), twice);
     assert_eq!(budget.reconcile(word(200_000_000), 11, NOW).unwrap(), Drift::None);
+    assert!(budget.remaining(NOW).unwrap() > twice, "no longer under way");
 }
 
 #[test]
@@ -201,10 +203,10 @@ fn what_is_told_of_after_its_block_was_asked_for_counts_until_the_next_word() {
 
     budget.settle(swap, 10);
 
-    assert_eq!(budget.remaining(NOW).unwrap(), CAP - CAP / 2);
+    assert!(budget.remaining(NOW).unwrap() <= CAP - CAP / 2);
     let word = SpendWindow::default().spend(U256::from(CAP / 2), &terms(), NOW).unwrap().to_word();
     budget.reconcile(word, 10, NOW).unwrap();
     assert!(budget.remaining(NOW).unwrap() <= CAP - CAP / 2);
     budget.reconcile(U256::ZERO, 11, NOW).unwrap();
-    assert_eq!(budget.remaining(NOW).unwrap(), CAP);
+    assert!(budget.remaining(NOW).unwrap() > CAP - CAP / 2);
 }
