@@ -1,7 +1,7 @@
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::BlastRadiusArgs,
-    input,
+    input::{self, Age},
     prose::{self, DOLLARS, wrapped},
 };
 use alloy::primitives::U256;
@@ -19,20 +19,29 @@ const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '�
 /// `bardo delegation blast-radius`
 pub(crate) async fn blast_radius(args: &BlastRadiusArgs) -> Result<Answer, Failure> {
     let chain = input::context(&args.file)?;
-    let (facts, now) = match &args.rpc {
+    let (facts, now, read) = match &args.rpc {
         Some(url) => {
             let node = Node::connect(url).await?;
             node.require("DelegationManager", args.manager).await?;
             let seen = observe(&node, args.manager, &chain, &[]).await?;
-            (seen.facts, seen.block.timestamp)
+            let age = Age::of(&node, seen.block.timestamp)?;
+            (seen.facts, seen.block.timestamp, Some((seen.block, age)))
         }
         None => {
             let facts = args.facts.as_deref().map(input::facts).transpose()?;
-            (facts.unwrap_or_default(), args.now.map_or_else(input::now, Ok)?)
+            (facts.unwrap_or_default(), args.now.map_or_else(input::now, Ok)?, None)
         }
     };
     let radius = BlastRadius::of(&chain, &environment(), now, &facts).or_use()?;
-    Ok(Answer::yes(for_programs(&radius)?, for_people(&radius)))
+    let (json, mut text) = (for_programs(&radius)?, for_people(&radius));
+    let Some((block, age)) = read else { return Ok(Answer::yes(json, text)) };
+    text.push_str(&format!("\n\nAs of block {}, {}", block.number, Date(block.timestamp)));
+    if let Some(warning) = age.warning() {
+        text.push_str(&format!("\n{warning}"));
+    }
+    let (number, hash, seconds) = (block.number, block.hash, age.seconds);
+    let block = json!({ "number": number, "hash": hash, "timestamp": block.timestamp, "ageSeconds": seconds });
+    Ok(Answer::yes(json, text).with("block", block))
 }
 
 fn for_programs(radius: &BlastRadius) -> Result<Value, Failure> {

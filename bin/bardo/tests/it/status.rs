@@ -67,6 +67,7 @@ async fn a_charter_shows_what_is_spent_and_what_a_thief_could_take() -> Result<(
     assert!(total(&after)? < total(&before)?, "{before} {after}");
     let radius = asked(&stage, &agent.grant, "blast-radius").await?.json()?;
     assert_eq!(radius["total"], after["blastRadius"]["total"]);
+    assert_eq!(radius["block"], after["block"]);
     Ok(())
 }
 
