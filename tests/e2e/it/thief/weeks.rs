@@ -36,7 +36,7 @@ fn said(causes: &Causes) -> Result<Micros> {
     Ok(all.context("what cannot be told")?.try_into()?)
 }
 
-/// Everything but the last hundredth of a per cent of what was said, and nothing beyond it.
+/// Everything but the last per cent of what was said, and nothing beyond it.
 fn reaches(lost: Micros, shown: &BlastRadius) -> Result<()> {
     let said = said(&shown.causes)?;
     ensure!(lost <= said, "{lost} of {said}: {shown}");
@@ -170,7 +170,7 @@ fn next_price(price: U256, seed: u64, day: u64) -> U256 {
     (price * percent / U256::from(100)).max(U256::from(50))
 }
 
-/// One of his days, at whatever the feeds say: all he can buy and sell at the bound, through a vault as well, and gas money.
+/// One of his days, at whatever the feeds say: all he can buy and sell at the bound, and through a vault as well.
 async fn greedy_day(prey: &mut Prey<'_>, pools: &Rigged, even: bool) -> Result<()> {
     let (book, account) = (prey.wish.book.clone(), prey.wish.account);
     let quarter = prey.wish.cap / U256::from(4) - dollars(1) / U256::from(20);
@@ -239,7 +239,7 @@ async fn weeks(seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// ATK-46, G13: over any path of prices no day costs more than was said in the morning, and all of them no more than was said
+/// ATK-46, G13: over drawn paths of prices no day costs more than was said in the morning, and all of them no more than was said
 /// on the first.
 #[tokio::test]
 async fn over_random_prices_nobody_takes_more_than_was_said() -> Result<()> {
