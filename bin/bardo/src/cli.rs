@@ -651,8 +651,11 @@ pub(crate) struct RevokeArgs {
     #[arg(long = "co-key-file", value_name = "FILE")]
     pub(crate) co_keys: Vec<PathBuf>,
     /// With --all: the account that several keys rule, which is the owner at the registry
-    #[arg(long, value_name = "ADDRESS", value_parser = input::address, requires_all = ["all", "co_keys"])]
+    #[arg(long, value_name = "ADDRESS", value_parser = input::address, requires = "all")]
     pub(crate) account: Option<Address>,
+    /// Also a grant that is not signed for this chain by who rules the account now
+    #[arg(long, requires = "context")]
+    pub(crate) anyway: bool,
     /// The owner's key
     #[command(flatten)]
     pub(crate) key: KeyArgs,

@@ -109,6 +109,7 @@ alloy_sol_types::sol! {
     /// What every account of the framework understands.
     #[derive(Debug)]
     interface DeleGator {
+        function executeFromExecutor(bytes32 mode, bytes executionCalldata) external payable returns (bytes[]);
         function execute(bytes32 mode, bytes executionCalldata) external payable;
         function disableDelegation(Delegation delegation) external;
         function delegationManager() external view returns (address);

@@ -19,16 +19,17 @@ use golem_custody::{
     BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
     Submit, TransactionPlan, given,
 };
-use machine::{Machine, Signers};
+use machine::{Machine, Made, Rules, Signers};
 use revm::{
     ExecuteEvm as _,
     context::{ContextTr as _, JournalTr as _, TxEnv},
     context_interface::result::{EVMError, ExecutionResult},
     database_interface::DatabaseRef as _,
+    primitives::hardfork::SpecId,
 };
 use state::{State, Unread};
 use std::{collections::BTreeSet, sync::Arc};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 /// Most gas that one transaction may have (EIP-7825).
 const MOST_GAS: u64 = 1 << 24;
@@ -40,6 +41,8 @@ const ARBITRUM: [u64; 3] = [42_161, 42_170, 421_614];
 pub(crate) fn is_arbitrum(chain_id: u64) -> bool {
     ARBITRUM.contains(&chain_id)
 }
+/// What chains run that have the newest rules (Osaka), and others do not: PUSH1 1 CLZ POP STOP.
+const NEWEST: [u8; 5] = [0x60, 0x01, 0x1e, 0x50, 0x00];
 /// Most gas that all questions of what a call changes may take: tokens answer with a few thousand each.
 const MOST_WORK: u64 = 1 << 25;
 /// How often a run may stop for something that was not read. Each of them is a round trip; a call that touches more
@@ -55,6 +58,7 @@ pub struct Foresight {
     node: Node,
     state: Mutex<Option<Arc<State>>>,
     signers: Signers,
+    spec: OnceCell<SpecId>,
 }
 
 /// What a call did to a state, as far as it may be known to others.
@@ -69,7 +73,7 @@ impl Foresight {
     /// Judges by the state of `node`.
     #[must_use]
     pub fn new(node: Node) -> Self {
-        Self { node, state: Mutex::new(None), signers: Signers::default() }
+        Self { node, state: Mutex::new(None), signers: Signers::default(), spec: OnceCell::new() }
     }
 
     /// The node whose state it is.
@@ -120,11 +124,15 @@ impl Foresight {
         let mut gas = used;
         while gas < MOST_GAS {
             let call = Call { gas: given(gas), ..Call::of(redemption, redeemer) };
-            let (state, _) = self.at(header.clone(), &call, redemption).await?;
-            let (state, outcome) = self.decide(state, true, redemption, &call).await?;
-            self.keep(state).await;
-            if matches!(outcome?, Outcome::Allowed(_)) {
-                return Ok(Some(gas));
+            if let Some(made) = self.made(header.clone(), redemption, &call).await? {
+                // The manager believes an account that it obeyed; nobody else need.
+                let idle = left_undone(redemption, made);
+                return match idle {
+                    None => Ok(Some(gas)),
+                    Some(account) => Err(ChainFault::Machine {
+                        why: format!("{account} does not make the calls that it is asked for"),
+                    }),
+                };
             }
             gas = gas.saturating_mul(2);
         }
@@ -152,6 +160,47 @@ impl Foresight {
         }
         self.keep(state).await;
         outcome
+    }
+
+    /// The calls that a redemption makes with so much gas; none where it fails.
+    async fn made(
+        &self,
+        header: Header,
+        redemption: &Redemption,
+        call: &Call,
+    ) -> Result<Option<Vec<Made>>, ChainFault> {
+        let rules = self.rules().await?;
+        let (mut state, _) = self.at(header, call, redemption).await?;
+        for _ in 0..MOST_STOPS {
+            let machine = Machine::new(&state, rules, state.within.number, &self.signers);
+            let wanted = match machine.made(call.transaction(rules.chain_id, &state.within)) {
+                Ok(made) => {
+                    self.keep(state).await;
+                    return Ok(made);
+                }
+                Err(EVMError::Database(unread)) => BTreeSet::from([unread]),
+                Err(other) => return Err(ChainFault::Machine { why: other.to_string() }),
+            };
+            let mut more = State::clone(&state);
+            more.read(&self.node, &wanted, &state::Codes::default()).await?;
+            state = Arc::new(more);
+        }
+        Err(ChainFault::TooMuchUnread { stops: MOST_STOPS })
+    }
+
+    /// The rules that the chain runs by. Chains get new ones at different times; whether this one has the newest, one instruction
+    /// of theirs shows.
+    async fn rules(&self) -> Result<Rules, ChainFault> {
+        let spec = self.spec.get_or_try_init(async || {
+            let newest =
+                TransactionRequest::default().with_deploy_code(Bytes::from_static(&NEWEST));
+            match self.node.provider().call(newest).await {
+                Ok(_) => Ok(SpecId::OSAKA),
+                Err(refused) if refused.as_error_resp().is_some() => Ok(SpecId::PRAGUE),
+                Err(fault) => Err(rpc("a call of nothing")(fault)),
+            }
+        });
+        Ok(Rules { chain_id: self.node.chain_id(), spec: *spec.await? })
     }
 
     /// Why a redemption that was mined did not take effect.
@@ -206,8 +255,9 @@ impl Foresight {
         redemption: &Redemption,
         call: &Call,
     ) -> Result<(Arc<State>, Result<Outcome, ChainFault>), ChainFault> {
+        let rules = self.rules().await?;
         for _ in 0..MOST_STOPS {
-            match verdict(&state, redemption, call, self.node.chain_id(), &self.signers) {
+            match verdict(&state, redemption, call, rules, &self.signers) {
                 Ok(outcome) => return Ok((state, outcome)),
                 Err(unread) => {
                     let mut wanted = BTreeSet::from([unread]);
@@ -333,6 +383,21 @@ impl Call {
     }
 }
 
+/// An account that did not make all the calls that it was asked for.
+fn left_undone(redemption: &Redemption, mut made: Vec<Made>) -> Option<Address> {
+    redemption.calls().find_map(|(account, call)| {
+        let wanted =
+            Made { from: account, to: call.target, value: call.value, input: call.data.clone() };
+        match made.iter().position(|one| *one == wanted) {
+            Some(at) => {
+                made.swap_remove(at);
+                None
+            }
+            None => Some(account),
+        }
+    })
+}
+
 /// Whether the manager says of every link of every grant that `redeemer` redeemed it. What answers everything with a yes is
 /// none, and others may be in the same bundle.
 pub(crate) fn redeemed<'a>(
@@ -365,9 +430,10 @@ fn verdict(
     state: &State,
     redemption: &Redemption,
     call: &Call,
-    chain_id: u64,
+    rules: Rules,
     signers: &Signers,
 ) -> Result<Result<Outcome, ChainFault>, Unread> {
+    let chain_id = rules.chain_id;
     // A call to nothing succeeds in doing nothing: that must not look like a yes.
     let has_code = |address: Address| {
         let info = state.basic_ref(address)?;
@@ -402,7 +468,7 @@ fn verdict(
             return Ok(Ok(Outcome::Refused(denial)));
         }
     }
-    let at = |number| run(state, call, redemption, Machine::new(state, chain_id, number, signers));
+    let at = |number| run(state, call, redemption, Machine::new(state, rules, number, signers));
     let ran = match at(state.within.number)? {
         Ok(ran) => ran,
         Err(why) => return Ok(Err(ChainFault::Machine { why })),
@@ -425,7 +491,7 @@ fn verdict(
         }),
         // Run once more, slower, to see who it was: the words alone could be anybody's.
         ExecutionResult::Revert { .. } => {
-            let machine = Machine::new(state, chain_id, state.within.number, signers);
+            let machine = Machine::new(state, rules, state.within.number, signers);
             match machine.failure(call.transaction(chain_id, &state.within)) {
                 Ok(Some(failure)) => Outcome::Refused(failure.explain(redemption)),
                 Ok(None) => {

@@ -251,9 +251,19 @@ pub struct LocalChain {
 impl LocalChain {
     /// Starts anvil from the built state, on a free port of the loopback interface.
     pub fn start(files: &LocalFiles) -> Result<Self, LocalError> {
+        Self::start_with(files, &[])
+    }
+
+    /// The same by the rules of a fork that is named: not every chain has the newest.
+    pub fn start_by(files: &LocalFiles, fork: &str) -> Result<Self, LocalError> {
+        Self::start_with(files, &["--hardfork", fork])
+    }
+
+    fn start_with(files: &LocalFiles, words: &[&str]) -> Result<Self, LocalError> {
         let book = files.address_book()?;
         let state = files.state();
-        let arguments = ["--load-state".into(), state.into_os_string()];
+        let more = words.iter().map(Into::into);
+        let arguments = ["--load-state".into(), state.into_os_string()].into_iter().chain(more);
         let (url, process) = start_anvil(files, book.timestamp, arguments)?;
         Ok(Self { url, book, files: files.clone(), process })
     }

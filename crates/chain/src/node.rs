@@ -630,6 +630,7 @@ impl Node {
         };
         let began = Instant::now();
         let mut handed_in = began;
+        let mut taken = matches!(fault, Some(ChainFault::PlaceTaken { .. })).then_some(began);
         loop {
             match self.settled(tx.hash).await {
                 Ok(Some(receipt)) => {
@@ -639,15 +640,18 @@ impl Node {
                 // What it forgot, or a reorganisation undid, it is given again: it stays one transaction.
                 Ok(None) if handed_in.elapsed() >= AGAIN => {
                     handed_in = Instant::now();
-                    let _ = self.broadcast(tx).await;
+                    if let Ok(Taken::NonceUsed) = self.broadcast(tx).await {
+                        fault = Some(ChainFault::PlaceTaken { hash: tx.hash });
+                        taken = taken.or(Some(handed_in));
+                    }
                 }
                 Ok(None) => {}
                 Err(away) => fault = fault.or(Some(away)),
             }
-            // Who has its place is for the caller to see: it will not be long.
-            let taken = matches!(fault, Some(ChainFault::PlaceTaken { .. }));
-            let patience = if taken { self.patience.min(CATCH_UP) } else { self.patience };
-            if began.elapsed() >= patience {
+            // Where its place is taken, and not by itself, waiting is of no use: who has it is for the caller to see.
+            let lost = taken.is_some_and(|since| since.elapsed() >= CATCH_UP)
+                && matches!(self.receipt(tx.hash).await, Ok(None));
+            if lost || began.elapsed() >= self.patience {
                 return Err(match fault {
                     Some(
                         said @ (ChainFault::Unanswered { .. } | ChainFault::PlaceTaken { .. }),

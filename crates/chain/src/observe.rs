@@ -319,8 +319,11 @@ async fn refused_alone(
         let question = Question { on, manager, link, redeemer: redeemer(chain) };
         for caveat in &link.caveats {
             // Whoever redeems chooses the group, whatever the file says: all of them must refuse.
-            let mut last = None;
-            for args in choices(caveat) {
+            let choices = choices(caveat);
+            let mut last = choices
+                .is_empty()
+                .then(|| Denial::new(DenialCode::Terms, "there is no group of rules to choose"));
+            for args in choices {
                 last = question.ask(caveat, args).await?.filter(lasting);
                 if last.is_none() {
                     break;
@@ -400,8 +403,8 @@ impl Question<'_> {
     }
 }
 
-/// Whether a delegation is signed for this chain and manager, by its account as it stands on the newest block; an account that is
-/// not created yet by the key of `owner`.
+/// Whether a delegation is signed for this chain and manager: by its account as it stands on the newest block, or by the key of
+/// `owner` or of the account itself, whatever code it obeys now.
 pub async fn is_signed_for(
     node: &Node,
     manager: Address,
@@ -410,8 +413,8 @@ pub async fn is_signed_for(
 ) -> Result<bool, ChainFault> {
     let on = Snapshot::newest(node).await?;
     let domain = SigningDomain { chain_id: node.chain_id(), manager };
-    let uncreated = on.code(link.delegator).await?.is_empty();
-    Ok(uncreated && domain.verify(link, owner).is_ok() || is_signed(&on, &domain, link).await?)
+    let by_key = [owner, link.delegator].iter().any(|key| domain.verify(link, *key).is_ok());
+    Ok(by_key || is_signed(&on, &domain, link).await?)
 }
 
 /// As the manager asks: the account where there is one, and otherwise its key.

@@ -44,8 +44,8 @@ pub enum OwnerError {
     },
     /// The account is not on the chain yet.
     #[error(
-        "account {account} is not on the chain yet, so that nothing can be redeemed from it nor done by it: \
-         `bardo vault create` puts it there; nothing was sent"
+        "account {account} is not on the chain yet, and obeys nobody until it is; but anybody can put it there, and then its \
+         grants are good: do so by `bardo vault create` and ask again at once; nothing was sent"
     )]
     NotCreated {
         /// The account.

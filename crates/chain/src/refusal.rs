@@ -91,7 +91,7 @@ fn manager(error: &ManagerError) -> Denial {
 }
 
 fn unsigned() -> Denial {
-    let words = "the delegator did not sign this delegation, on this chain, for this manager";
+    let words = "the delegator, as it stands now, did not sign this delegation on this chain for this manager";
     Denial::new(DenialCode::Signature, words)
 }
 

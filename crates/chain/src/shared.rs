@@ -77,8 +77,8 @@ impl SharedAccount {
         keys: &'k [OwnerSigner],
         calls: &[Execution],
     ) -> Result<(&'k OwnerSigner, PermissionContext), OwnerError> {
-        let agreeing = self.agreeing(keys)?;
-        let Some(sender) = agreeing.first().copied() else {
+        self.agreeing(keys)?;
+        let Some(sender) = self.own(keys).next() else {
             let (account, needed) = (self.address, self.threshold);
             return Err(OwnerError::TooFewKeys { account, needed, given: 0 });
         };
@@ -113,8 +113,7 @@ impl SharedAccount {
 
     /// As many of the keys as must agree, by ascending address: the account takes signatures in this order only.
     fn agreeing<'k>(&self, keys: &'k [OwnerSigner]) -> Result<Vec<&'k OwnerSigner>, OwnerError> {
-        let mut own: Vec<&OwnerSigner> =
-            keys.iter().filter(|key| self.signers.contains(&key.address())).collect();
+        let mut own: Vec<&OwnerSigner> = self.own(keys).collect();
         own.sort_by_key(|key| key.address());
         own.dedup_by_key(|key| key.address());
         if own.len() < self.threshold {
@@ -123,6 +122,11 @@ impl SharedAccount {
         }
         own.truncate(self.threshold);
         Ok(own)
+    }
+
+    /// Those of the keys that count here.
+    fn own<'k>(&self, keys: &'k [OwnerSigner]) -> impl Iterator<Item = &'k OwnerSigner> {
+        keys.iter().filter(|key| self.signers.contains(&key.address()))
     }
 }
 

@@ -16,7 +16,7 @@ use alloy::{
     primitives::{
         Address, B256, Bytes, U256, address,
         aliases::{U24, U160},
-        bytes, keccak256,
+        bytes, hex, keccak256,
     },
     providers::{Provider as _, ext::AnvilApi as _},
     rpc::types::{Header, TransactionRequest},
@@ -35,11 +35,17 @@ use bardo_bindings::{
     golem_registry,
 };
 use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, fair_swap, swap};
-use golem_chain::{AccountKind, Foresight, Node, explain_revert};
+use golem_chain::{
+    AccountKind, Foresight, Node, explain_revert,
+    local::{LocalChain, LocalFiles},
+};
 use golem_custody::{
     Asset, Denial, DenialCode, Execution, Held, Outcome, Redemption, SessionSigner as _, given,
 };
-use golem_delegation::{Caveat, PermissionContext, SigningDomain, enforcers, terms::BlockNumber};
+use golem_delegation::{
+    Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain, enforcers,
+    terms::BlockNumber,
+};
 use scenes::{Dice, Scene, Wanted, call, fair, golem, sent};
 use shapes::Shape;
 use std::{
@@ -521,6 +527,86 @@ async fn what_moves_without_a_tokens_log_is_shown_or_said() -> Result<()> {
         ensure!(said, "{unseen} in {:?}", preview.notes);
     }
     assert_eq!(preview.notes.len(), 5, "{:?}", preview.notes);
+    Ok(())
+}
+
+/// X2: an account that says yes to the manager and does nothing, and one that cannot do anything: neither is allowed, and the cause is
+/// not the target's.
+#[tokio::test]
+async fn an_account_that_does_not_do_what_it_is_asked_is_told() -> Result<()> {
+    let stage = Stage::open().await?;
+    let by = Address::repeat_byte(0x51);
+    let provider = stage.node().provider();
+    // Both sign anything; to anything else the first gives an empty list, and the second reverts.
+    let idle = bytes!("5f3560e01c631626ba7e1460165760205f5260405ff35b631626ba7e60e01b5f5260205ff3");
+    let unable = bytes!("5f3560e01c631626ba7e146011575f5ffd5b631626ba7e60e01b5f5260205ff3");
+    let (lazy, lame) = (Address::repeat_byte(0x5b), Address::repeat_byte(0x5c));
+    provider.anvil_set_code(lazy, idle).await?;
+    provider.anvil_set_code(lame, unable).await?;
+    provider.anvil_mine(Some(1), None).await?;
+    let redemption = |account: Address| -> Result<Redemption> {
+        let grant = Delegation {
+            delegate: by,
+            delegator: account,
+            authority: ROOT_AUTHORITY,
+            caveats: vec![],
+            salt: U256::ZERO,
+            signature: Bytes::from_static(&[1; 65]),
+        };
+        let call =
+            Execution { target: Address::repeat_byte(0x52), value: U256::ZERO, data: Bytes::new() };
+        Ok(Redemption::single(DELEGATION_MANAGER, PermissionContext::new(vec![grant])?, &call))
+    };
+
+    let nothing = stage.foresight().judge(&redemption(lazy)?, by).await;
+    let refused = stage.foresight().judge(&redemption(lame)?, by).await?;
+
+    let Err(golem_chain::ChainFault::Machine { why }) = nothing else { bail!("{nothing:?}") };
+    ensure!(why.contains(&lazy.to_string()), "{why}");
+    let Outcome::Refused(denial) = refused else { bail!("{refused:?}") };
+    ensure!(denial.code == DenialCode::NoAccount, "{denial:?}");
+    Ok(())
+}
+
+/// X2: chains get new rules at different times: what only the newest know is refused where they are not in force.
+#[tokio::test]
+async fn a_chain_is_judged_by_the_rules_that_it_has() -> Result<()> {
+    let (by, account) = (Address::repeat_byte(0x51), Address::repeat_byte(0x5d));
+    let target = Address::repeat_byte(0x52);
+    // Signs anything; to anything else it calls the target, and reverts where that does.
+    let obeys = [
+        &hex!("5f3560e01c631626ba7e14603957" "5f5f5f5f5f73")[..],
+        target.as_slice(),
+        &hex!("5af16030575f5ffd5b60205f5260405ff3" "5b631626ba7e60e01b5f5260205ff3"),
+    ];
+    let grant = Delegation {
+        delegate: by,
+        delegator: account,
+        authority: ROOT_AUTHORITY,
+        caveats: vec![],
+        salt: U256::ZERO,
+        signature: Bytes::from_static(&[1; 65]),
+    };
+    let call = Execution { target, value: U256::ZERO, data: Bytes::new() };
+    let redemption =
+        Redemption::single(DELEGATION_MANAGER, PermissionContext::new(vec![grant])?, &call);
+    let request = TransactionRequest::default()
+        .with_from(by)
+        .with_to(DELEGATION_MANAGER)
+        .with_input(redemption.calldata());
+    for (rules, passes) in [("prague", false), ("osaka", true)] {
+        let chain = LocalChain::start_by(&LocalFiles::at(bardo_testkit::root()), rules)?;
+        let node = Node::connect(chain.url()).await?;
+        node.provider().anvil_set_code(account, obeys.concat().into()).await?;
+        // PUSH1 1 CLZ POP STOP
+        node.provider().anvil_set_code(target, bytes!("60011e5000")).await?;
+        node.provider().anvil_mine(Some(1), None).await?;
+
+        let outcome = Foresight::new(node.clone()).judge(&redemption, by).await?;
+
+        assert_eq!(matches!(outcome, Outcome::Allowed(_)), passes, "{rules}: {outcome:?}");
+        assert_eq!(node.provider().call(request.clone()).await.is_ok(), passes, "{rules}");
+    }
     Ok(())
 }
 

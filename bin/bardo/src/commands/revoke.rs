@@ -16,8 +16,8 @@ use bardo_bindings::{
     golem_registry,
 };
 use golem_chain::{
-    Account, ChainFault, Node, OwnerCall, OwnerError, Registry, SharedAccount, environment,
-    is_signed_for,
+    Account, ChainFault, GolemState, Node, OwnerCall, OwnerError, Registry, SharedAccount,
+    environment, is_signed_for,
 };
 use golem_custody::{Execution, OwnerSigner};
 use golem_delegation::{Delegation, Rule};
@@ -61,10 +61,25 @@ impl What {
         Ok(node.read(DELEGATION_MANAGER, asked).await?)
     }
 
-    /// The same in a block that is deep enough.
-    async fn settled(node: &Node, grant: &Delegation) -> Result<bool, Failure> {
-        let asked = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
-        Ok(node.read_settled(DELEGATION_MANAGER, asked).await?)
+    /// The number that is higher afterwards, in a block that is deep enough.
+    async fn settled(&self, node: &Node, owner: Address) -> Result<u64, Failure> {
+        Ok(match self {
+            Self::Grant(grant) => {
+                let delegation = grant.hash().0;
+                let asked =
+                    DelegationManager::disabledDelegationsCall { delegationHash: delegation };
+                node.read_settled(DELEGATION_MANAGER, asked).await?.into()
+            }
+            Self::Golem(golem) => {
+                let word = GolemRegistry::wordCall { golemId: *golem };
+                let word = node.read_settled(golem_registry(), word).await?;
+                GolemState::read(word).map_or(0, |state| state.min_epoch.into())
+            }
+            Self::All => {
+                let generation = GolemRegistry::generationOfCall { owner };
+                node.read_settled(golem_registry(), generation).await?.into()
+            }
+        })
     }
 
     /// The same number on the block that holds a transaction.
@@ -161,10 +176,8 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     if let What::Grant(grant) = &what {
         let hash = grant.hash();
         if What::disabled(&node, grant).await? {
-            if !What::settled(&node, grant).await? {
-                return Err(Failure::Fault(anyhow!(
-                    "{hash} is revoked in the newest block, which is not deep enough yet; nothing was sent: ask again in a while"
-                )));
+            if what.settled(&node, owner).await? == 0 {
+                return Err(shallow(&format!("{hash}, and nothing was sent")));
             }
             let json = json!({ "revoked": true, "delegation": hash, "transaction": null });
             let text = format!(
@@ -175,10 +188,10 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
         }
         // To end here what is good elsewhere would end nothing.
         let human = keys.first().map(OwnerSigner::address).unwrap_or_default();
-        if !is_signed_for(&node, DELEGATION_MANAGER, grant, human).await? {
+        if !args.anyway && !is_signed_for(&node, DELEGATION_MANAGER, grant, human).await? {
             let reason = format!(
-                "{hash} is not signed for chain {} and its DelegationManager, so that nobody can redeem it there: \
-                 give --rpc of the chain that it is for; nothing was sent",
+                "{hash} is not signed for chain {} and its DelegationManager by who rules the account now: give --rpc of the chain \
+                 that it is for, or --anyway to end it here; nothing was sent",
                 node.chain_id()
             );
             return Ok(refused(&reason));
@@ -187,13 +200,10 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     let before = what.mark(&node, owner).await?;
     let ceiling = args.send.ceiling();
     let sent = match keys.as_slice() {
-        [key] => match alone(&what, &node, key, ceiling).await {
-            // One key may be enough for an account of several.
-            Err(OwnerError::NotTheOwner { .. }) if shared(&what, owner, &node).await => {
-                together(&what, owner, &node, &keys, ceiling).await
-            }
-            sent => sent,
-        },
+        // One key may be enough for an account of several.
+        [key] if owner == key.address() || SharedAccount::at(&node, owner).await.is_err() => {
+            alone(&what, &node, key, ceiling).await
+        }
         _ => together(&what, owner, &node, &keys, ceiling).await,
     };
     let receipt = match sent {
@@ -208,12 +218,13 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
         Err(OwnerError::Failed { hash } | OwnerError::Chain(ChainFault::PlaceTaken { hash }))
             if what.mark(&node, owner).await? > before =>
         {
-            let json = json!({ "revoked": true, "owner": owner, "transaction": null });
             let words = what.words(owner);
-            let text = format!(
-                "revoked: {words}, by another transaction; {hash} came too late and failed"
-            );
-            return Ok(Answer::yes(json, text));
+            if what.settled(&node, owner).await? <= before {
+                return Err(shallow(&words));
+            }
+            let json = json!({ "revoked": true, "owner": owner, "transaction": null });
+            let text = format!("revoked: {words}, by a transaction that was quicker than {hash}");
+            return Ok(Answer::yes(json, text).with("chainId", node.chain_id()));
         }
         Err(error) => return Err(error.into()),
     };
@@ -253,9 +264,10 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     Ok(answer.with(name, value).with("golems", golems).with("chainId", node.chain_id()))
 }
 
-/// Whether a grant is one of an account that several keys may rule.
-async fn shared(what: &What, owner: Address, node: &Node) -> bool {
-    matches!(what, What::Grant(_)) && SharedAccount::at(node, owner).await.is_ok()
+fn shallow(what: &str) -> Failure {
+    Failure::Fault(anyhow!(
+        "it is revoked in the newest block, which is not deep enough yet: ask again in a while ({what})"
+    ))
 }
 
 fn refused(reason: &str) -> Answer {
@@ -272,10 +284,11 @@ async fn owner_of(
     let human = keys.first().map(OwnerSigner::address).unwrap_or_default();
     match what {
         What::Grant(grant) => Ok(Ok(grant.delegator)),
-        What::All if keys.len() == 1 => Ok(Ok(human)),
-        What::All => {
-            args.account.map(Ok).ok_or_else(|| Failure::Use(anyhow!("whose: --account ADDRESS")))
-        }
+        What::All => match args.account {
+            Some(account) => Ok(Ok(account)),
+            None if keys.len() == 1 => Ok(Ok(human)),
+            None => Err(Failure::Use(anyhow!("whose: --account ADDRESS"))),
+        },
         What::Golem(golem) => {
             let Some(entry) = Registry::open(node).await?.entry(*golem).await? else {
                 return Ok(Err(format!(
@@ -284,7 +297,8 @@ async fn owner_of(
                 )));
             };
             let owner = entry.owner;
-            Ok(if keys.len() > 1 || owner == human {
+            let shared = keys.len() > 1 || SharedAccount::at(node, owner).await.is_ok();
+            Ok(if shared || owner == human {
                 Ok(owner)
             } else {
                 Err(format!("{golem} is {owner}'s and not {human}'s; nothing was sent"))

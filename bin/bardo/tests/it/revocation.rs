@@ -12,14 +12,14 @@ use bardo_bindings::{
     framework::{DELEGATION_MANAGER, DelegationManager},
     golem_registry,
 };
-use bardo_testkit::{Agent, Stage, dollars, fair_swap, swap, swap_grant, unsigned};
+use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, fair_swap, swap, swap_grant, unsigned};
 use golem_chain::{AccountKind, Node, Registry, hybrid_account};
 use golem_custody::{Execution, Password, SessionKey, SessionSigner};
 use golem_delegation::{
     Caveat, Delegation, ROOT_AUTHORITY, Rule, enforcers,
     terms::{AllowedTargets, MortalityTimeWindow},
 };
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, time::Duration};
 
 alloy::sol! {
     function updateThreshold(uint256 threshold) external;
@@ -300,6 +300,55 @@ async fn a_grant_of_another_chain_is_not_revoked_here() -> Result<()> {
     ensure!(there.code == 1 && there.stdout.contains("not signed for chain"), "{there:?}");
     ensure!(here.code == 0 && here.json()?["chainId"] == stage.domain().chain_id, "{here:?}");
     assert_eq!(key.sent(&stage).await?, 1);
+
+    // An EOA that obeys other code now, which signs nothing: the grant comes back with the old code, and is ended all the same.
+    let other = [&[0xef, 0x01, 0x00][..], stage.book().usdc.as_slice()].concat();
+    stage.node().provider().anvil_set_code(key.address, other.into()).await?;
+    let terms = swap_grant(&stage, SessionKey::born().address(), key.address, 6, window);
+    let grant = signer.grant(&stage.domain(), unsigned(key.address, &terms))?;
+    fs::write(&file, serde_json::to_string(&grant)?)?;
+    let rpc = stage.chain().url().as_str();
+    let words = ["delegation", "revoke", "--rpc", rpc, "--context", &file];
+    let foreign = bardo([&words[..], &["--key-file", &key.file, "--json"]].concat())?;
+    let disabled = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
+    ensure!(foreign.code == 0, "{foreign:?}");
+    ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
+    Ok(())
+}
+
+/// G5: what another was quicker with is a revocation once it is deep enough, and not before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revocation_that_another_was_quicker_with_is_deep_enough_or_none() -> Result<()> {
+    let stage = Stage::open().await?;
+    let key = Key::funded(&stage, 0x21).await?;
+    let signer = bardo_testkit::fixed_signer(0x21)?;
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 604_800)?;
+    let terms = swap_grant(&stage, SessionKey::born().address(), key.address, 5, window);
+    let grant = signer.grant(&stage.domain(), unsigned(key.address, &terms))?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("grant.json").display().to_string();
+    fs::write(&file, serde_json::to_string(&grant)?)?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    // Somebody between hands it over twice: its place is taken, by itself.
+    proxy.fail("eth_sendRawTransaction", 1, Fault::Twice);
+    let rpc = proxy.url().to_string();
+    let key_file = key.file.clone();
+    let (context, provider) = (file.clone(), stage.node().provider());
+    let revoke = tokio::task::spawn_blocking(move || {
+        let words = ["delegation", "revoke", "--rpc", &rpc, "--context", &context, "--json"];
+        let more = ["--key-file", &key_file, "--confirmations", "3", "--timeout", "20"];
+        bardo([&words[..], &more].concat())
+    });
+    while provider.get_transaction_count(key.address).await? == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    ensure!(!revoke.is_finished(), "one block is not three");
+    provider.anvil_mine(Some(2), None).await?;
+
+    let done = revoke.await??;
+
+    ensure!(done.code == 0 && !done.json()?["transaction"].is_null(), "{done:?}");
     Ok(())
 }
 

@@ -230,7 +230,8 @@ pub(super) fn pulled_unseen(
     changes: &[Change],
 ) -> BTreeSet<(Address, Address)> {
     let shown = |token, owner| {
-        let changed = changes.iter().any(|change| {
+        let lowered = changes.iter().filter(|change| change.after < change.before);
+        let changed = lowered.into_iter().any(|change| {
             matches!(change.of, Held::Allowance { token: of, owner: whose, .. } if of == token && whose == owner)
         });
         // One without end is not lowered.
@@ -248,7 +249,9 @@ pub(super) fn pulled_unseen(
         .filter_map(|log| Some((log.address, Address::from_word(*log.topics().get(1)?))))
         .filter(|(token, owner)| {
             let mut own = calls.iter().filter(|(account, _)| account == owner).peekable();
-            own.peek().is_some() && own.all(|(_, call)| call.target != *token)
+            // What it was asked to send it sent itself; to approve moves nothing.
+            let approves = |call: &Execution| call.data.starts_with(&Erc20::approveCall::SELECTOR);
+            own.peek().is_some() && own.all(|(_, call)| call.target != *token || approves(call))
         })
         .filter(|(token, owner)| !shown(*token, *owner))
         .collect()

@@ -54,7 +54,7 @@ thread_local! {
 pub(super) struct Machine<'a>(Inner<'a>);
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(state: &'a State, chain_id: u64, number: u64, signers: &'a Signers) -> Self {
+    pub(super) fn new(state: &'a State, rules: Rules, number: u64, signers: &'a Signers) -> Self {
         let header = &state.within;
         let block = BlockEnv {
             number: U256::from(number),
@@ -69,7 +69,8 @@ impl<'a> Machine<'a> {
             .with_db(WrapDatabaseRef(state))
             .with_block(block)
             .modify_cfg_chained(|cfg| {
-                cfg.chain_id = chain_id;
+                cfg.chain_id = rules.chain_id;
+                cfg.set_spec_and_mainnet_gas_params(rules.spec);
                 // As `eth_call` has it: a question costs nothing and needs no place in a queue.
                 cfg.disable_nonce_check = true;
                 cfg.disable_balance_check = true;
@@ -112,6 +113,15 @@ impl<'a> Machine<'a> {
         MainnetHandler::default().run_system_call(&mut self.0)
     }
 
+    /// Runs a call, and says which calls it made; none where it failed.
+    pub(super) fn made(
+        mut self,
+        transaction: TxEnv,
+    ) -> Result<Option<Vec<Made>>, <Inner<'a> as ExecuteEvm>::Error> {
+        let result = self.0.inspect_one_tx(transaction)?;
+        Ok(result.is_success().then(|| mem::take(&mut self.0.inspector.made)))
+    }
+
     /// Runs a call that reverts, and says how it did.
     pub(super) fn failure(
         mut self,
@@ -122,26 +132,53 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Sees which calls fail, and whose failures their callers pass on. Runs that are not inspected do not know of it.
+/// Which chain's rules count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) chain_id: u64,
+    pub(super) spec: SpecId,
+}
+
+/// A call that took effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Made {
+    pub(super) from: Address,
+    pub(super) to: Address,
+    pub(super) value: U256,
+    pub(super) input: Bytes,
+}
+
+/// Sees which calls are made and which fail, and whose failures their callers pass on. Runs that are not inspected do not know
+/// of it.
 #[derive(Default)]
 pub(super) struct Witness {
-    /// What each call that is under way was asked, and how the last one that it made failed.
-    under_way: Vec<(Bytes, Option<Failure>)>,
+    /// What each call that is under way was asked, how the last one that it made failed, and how many were made before it.
+    under_way: Vec<(Bytes, Option<Failure>, usize)>,
     failed: Option<Failure>,
+    made: Vec<Made>,
 }
 
 impl Witness {
     fn ended(&mut self, result: &InterpreterResult, frame: impl FnOnce(Bytes) -> Frame) {
-        let Some((input, last)) = self.under_way.pop() else { return };
+        let Some((input, last, before)) = self.under_way.pop() else { return };
         let failure =
             (!result.is_ok()).then(|| Failure::of(result.output.clone(), frame(input), last));
-        *self.under_way.last_mut().map_or(&mut self.failed, |(_, last)| last) = failure;
+        if failure.is_some() {
+            self.made.truncate(before);
+        }
+        *self.under_way.last_mut().map_or(&mut self.failed, |(_, last, _)| last) = failure;
     }
 }
 
 impl Inspector<Database<'_>> for Witness {
     fn call(&mut self, context: &mut Database<'_>, inputs: &mut CallInputs) -> Option<CallOutcome> {
-        self.under_way.push((inputs.input.bytes(context), None));
+        let input = inputs.input.bytes(context);
+        self.under_way.push((input.clone(), None, self.made.len()));
+        if inputs.scheme == CallScheme::Call {
+            let (from, to) = (inputs.caller, inputs.target_address);
+            let value = inputs.transfer_value().unwrap_or_default();
+            self.made.push(Made { from, to, value, input });
+        }
         None
     }
 
@@ -162,7 +199,7 @@ impl Inspector<Database<'_>> for Witness {
     }
 
     fn create(&mut self, _: &mut Database<'_>, _: &mut CreateInputs) -> Option<CreateOutcome> {
-        self.under_way.push((Bytes::new(), None));
+        self.under_way.push((Bytes::new(), None, self.made.len()));
         None
     }
 

@@ -8,7 +8,7 @@ use alloy::{
     sol_types::{SolCall as _, SolError as _, SolInterface as _, SolValue as _},
 };
 use bardo_bindings::framework::{
-    DelegationManager::DelegationManagerErrors as ManagerError, SignedBy,
+    DeleGator, DelegationManager::DelegationManagerErrors as ManagerError, SignedBy,
 };
 use golem_custody::{Denial, DenialCode, Redemption};
 use golem_delegation::Caveat;
@@ -107,6 +107,16 @@ impl Failure {
         let by_manager = within.is_empty() && UNREADABLE.iter().any(|it| self.data.starts_with(it));
         if by_account || by_manager {
             return unsigned();
+        }
+        // An account that does not even get to its call.
+        if let [only] = within
+            && redemption.calls().any(|(account, _)| account == only.to)
+            && only.input.starts_with(&DeleGator::executeFromExecutorCall::SELECTOR)
+            && only.lack.is_none()
+        {
+            let words =
+                format!("the owner's account {} does not execute it{}", only.to, said(&self.data));
+            return Denial::new(DenialCode::NoAccount, words);
         }
         let Some(origin) = within.last() else {
             return ManagerError::abi_decode(&self.data)

@@ -239,8 +239,8 @@ async fn weeks(seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// ATK-46, G13: over drawn paths of prices no day costs more than was said in the morning, and all of them no more than was said
-/// on the first.
+/// ATK-46, G13: over drawn paths of prices no day costs more than was said in the morning, and what swaps cost on all of
+/// them no more than was said on the first.
 #[tokio::test]
 async fn over_random_prices_nobody_takes_more_than_was_said() -> Result<()> {
     for seed in [1, 2] {
