@@ -413,18 +413,32 @@ fn depends_on(root: &Path, mutants: &[Mutant]) -> Result<Vec<String>> {
                         }
                     }
                 }
-                Expectation::Nextest { package, .. } => {
+                Expectation::Nextest { package, filter } => {
                     let found = packages.members().find(|member| member.name == *package);
                     let found = found.with_context(|| format!("find the package {package}"))?;
                     let folder = PathBuf::from(&found.manifest_path);
                     let folder = folder.parent().and_then(|folder| folder.strip_prefix(root).ok());
                     let folder = folder.with_context(|| format!("find the folder of {package}"))?;
-                    paths.insert(folder.to_string_lossy().into_owned());
+                    let folder = folder.to_string_lossy().into_owned();
+                    let files = sources::files(root, std::slice::from_ref(&folder))?;
+                    let declares = module_files(&files, filter);
+                    if declares.is_empty() {
+                        paths.insert(folder);
+                    }
+                    paths.extend(declares);
                 }
             }
         }
     }
     Ok(paths.into_iter().collect())
+}
+
+/// The files of the module of `it` in which a test stands; none if it stands elsewhere. As with forge, the files of
+/// its helpers do not count: they change with every part of the project, and each would void every record.
+fn module_files(files: &[String], filter: &str) -> Vec<String> {
+    let Some((module, _)) = filter.split_once("::") else { return Vec::new() };
+    let (file, folder) = (format!("/it/{module}.rs"), format!("/it/{module}/"));
+    files.iter().filter(|name| name.ends_with(&file) || name.contains(&folder)).cloned().collect()
 }
 
 #[cfg(test)]
@@ -475,6 +489,16 @@ mod tests {
             PATCH.replace("forge RuleTest::test_refusesBatch", "nextest bardo-e2e slice::swaps");
 
         assert!(parse("a.patch", &text).unwrap_err().to_string().contains("dumped state"));
+    }
+
+    #[test]
+    fn a_test_is_its_modules_files_and_nothing_beside_them() {
+        let files = ["a/it/lane.rs", "a/it/lane/faults.rs", "a/it/lanes.rs", "a/it/main.rs"];
+        let files = files.map(ToOwned::to_owned);
+
+        assert_eq!(module_files(&files, "lane::x"), files[..2]);
+        assert!(module_files(&files, "a_test_of_main").is_empty());
+        assert!(module_files(&files, "gone::x").is_empty());
     }
 
     #[test]
