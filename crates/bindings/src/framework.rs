@@ -145,6 +145,7 @@ alloy_sol_types::sol! {
         function handleOps(PackedUserOperation[] ops, address beneficiary) external;
         function getNonce(address sender, uint192 key) external view returns (uint256);
         function depositTo(address account) external payable;
+        function withdrawTo(address withdrawAddress, uint256 withdrawAmount) external;
         function getUserOpHash(PackedUserOperation userOp) external view returns (bytes32);
         function balanceOf(address account) external view returns (uint256);
 

@@ -9,9 +9,10 @@ use alloy::sol_types::SolEvent as _;
 use alloy::{
     eips::BlockId,
     network::TransactionBuilder,
-    primitives::{Address, Bytes, Log, TxKind, U256},
+    primitives::{Address, B256, Bytes, Log, TxKind, U256, map::HashMap},
     providers::Provider,
     rpc::types::{Header, TransactionRequest},
+    transports::{RpcError, TransportErrorKind},
 };
 use async_trait::async_trait;
 use bardo_bindings::framework::{DelegationManager, ENTRY_POINT};
@@ -19,17 +20,16 @@ use golem_custody::{
     BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
     Submit, TransactionPlan, given,
 };
-use machine::{Machine, Made, Rules, Signers};
+use machine::{Machine, Made, Rules, Seen, Signers};
 use revm::{
-    ExecuteEvm as _,
-    context::{ContextTr as _, JournalTr as _, TxEnv},
+    context::TxEnv,
     context_interface::result::{EVMError, ExecutionResult},
     database_interface::DatabaseRef as _,
     primitives::hardfork::SpecId,
 };
 use state::{State, Unread};
-use std::{collections::BTreeSet, sync::Arc};
-use tokio::sync::{Mutex, OnceCell};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use tokio::{sync::Mutex, time::Instant};
 
 /// Most gas that one transaction may have (EIP-7825).
 const MOST_GAS: u64 = 1 << 24;
@@ -43,11 +43,17 @@ pub(crate) fn is_arbitrum(chain_id: u64) -> bool {
 }
 /// What chains run that have the newest rules (Osaka), and others do not: PUSH1 1 CLZ POP STOP.
 const NEWEST: [u8; 5] = [0x60, 0x01, 0x1e, 0x50, 0x00];
+/// How often a chain without the newest rules is asked whether it has them now.
+const NEW_RULES: Duration = Duration::from_secs(3_600);
 /// Most gas that all questions of what a call changes may take: tokens answer with a few thousand each.
 const MOST_WORK: u64 = 1 << 25;
 /// How often a run may stop for something that was not read. Each of them is a round trip; a call that touches more
 /// unforeseen places than this is not decided.
 const MOST_STOPS: usize = 256;
+/// How often a redemption is run, at most, to find out with how much gas it passes.
+const MOST_RUNS: usize = 16;
+/// Most kinds of redemptions whose gas is remembered.
+const MOST_KINDS: usize = 256;
 
 /// Judges redemptions on the chain's state without asking the chain to: what it needs of a block is read once, and
 /// what it read is used until there is another block.
@@ -58,13 +64,46 @@ pub struct Foresight {
     node: Node,
     state: Mutex<Option<Arc<State>>>,
     signers: Signers,
-    spec: OnceCell<SpecId>,
+    /// Which rules the chain has, and when it was asked.
+    spec: Mutex<Option<(SpecId, Instant)>>,
+    /// What redemptions took, by their kind.
+    kinds: Mutex<HashMap<Kind, u64>>,
+}
+
+/// Who redeems which grants for which functions of whom: its gas is about the same each time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Kind(Address, Vec<B256>, Vec<(Address, Option<[u8; 4]>)>);
+
+impl Kind {
+    fn of(redemption: &Redemption, redeemer: Address) -> Self {
+        let grants = redemption.contexts().map(|context| context.leaf().hash().0);
+        let calls = redemption
+            .calls()
+            .map(|(_, call)| (call.target, call.data.first_chunk::<4>().copied()));
+        Self(redeemer, grants.collect(), calls.collect())
+    }
+}
+
+/// How much gas a run has.
+#[derive(Clone, Copy, Debug)]
+enum Gas {
+    /// What the last one of its kind would be given.
+    Remembered(u64),
+    /// All that a transaction may have.
+    All,
+    /// What the run before would be given.
+    Seen(u64),
+    /// More than that, because it was too little.
+    More(u64),
 }
 
 /// What a call did to a state, as far as it may be known to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ran {
     result: ExecutionResult,
+    /// An account that did not make the calls that it was asked for.
+    idle: Option<Address>,
+    denial: Option<Denial>,
     changes: Vec<golem_custody::Change>,
     notes: Vec<String>,
 }
@@ -73,7 +112,13 @@ impl Foresight {
     /// Judges by the state of `node`.
     #[must_use]
     pub fn new(node: Node) -> Self {
-        Self { node, state: Mutex::new(None), signers: Signers::default(), spec: OnceCell::new() }
+        Self {
+            node,
+            state: Mutex::new(None),
+            signers: Signers::default(),
+            spec: Mutex::new(None),
+            kinds: Mutex::default(),
+        }
     }
 
     /// The node whose state it is.
@@ -92,115 +137,97 @@ impl Foresight {
         self.rehearse(header, redemption, redeemer).await
     }
 
-    /// The same on one block, with the gas that it will be given: contracts can ask how much they have.
+    /// The same on one block. No request is made where all that is needed of it was read before.
+    ///
+    /// What it says is of a run with the very gas that the redemption will be given: contracts can ask how much they have.
+    /// How much that is, is known from the last redemption of its kind, or from a first run with all that there may be.
     pub async fn rehearse(
         &self,
         header: Header,
         redemption: &Redemption,
         redeemer: Address,
     ) -> Result<Outcome, ChainFault> {
-        let mut outcome = self.judge_at(header.clone(), redemption, redeemer).await?;
-        if let Outcome::Allowed(preview) = &mut outcome {
-            match self.enough(header, redemption, redeemer, preview.gas).await? {
-                Some(gas) => preview.gas = gas,
-                None => {
+        let kind = Kind::of(redemption, redeemer);
+        let mut gas = match self.kinds.lock().await.get(&kind) {
+            Some(gas) => Gas::Remembered(*gas),
+            None => Gas::All,
+        };
+        for _ in 0..MOST_RUNS {
+            let mut call = Call::of(redemption, redeemer);
+            if let Gas::Remembered(gas) | Gas::Seen(gas) | Gas::More(gas) = gas {
+                call.gas = given(gas);
+            }
+            let (state, foreseen) = self.at(header.clone(), &call, redemption).await?;
+            let (state, outcome) = self.decide(state, foreseen, redemption, &call).await?;
+            let hash = state.header.hash;
+            self.keep(state).await;
+            gas = match (outcome?, gas) {
+                (Outcome::Allowed(mut preview), Gas::Remembered(gas) | Gas::Seen(gas))
+                    if preview.gas <= gas && gas <= given(preview.gas) =>
+                {
+                    preview.gas = self.with_parents_data(gas, &call, hash).await?;
+                    self.remember(kind, gas).await;
+                    return Ok(Outcome::Allowed(preview));
+                }
+                (Outcome::Allowed(mut preview), Gas::More(gas)) => {
+                    preview.gas = self.with_parents_data(gas, &call, hash).await?;
+                    return Ok(Outcome::Allowed(preview));
+                }
+                (Outcome::Allowed(preview), _) => Gas::Seen(preview.gas),
+                // Less than before may be too little; who refused, and why, is asked with all there is.
+                (Outcome::Refused(_), Gas::Remembered(_)) => Gas::All,
+                (Outcome::Refused(_), Gas::Seen(gas) | Gas::More(gas)) if gas < MOST_GAS / 2 => {
+                    Gas::More(gas.saturating_mul(2))
+                }
+                (Outcome::Refused(_), Gas::Seen(_) | Gas::More(_)) => {
                     let words =
                         "it passes with more gas than a transaction may have, and with no less";
                     return Ok(Outcome::Refused(Denial::new(DenialCode::Reverted, words)));
                 }
-            }
-        }
-        Ok(outcome)
-    }
-
-    /// Gas with which it passes when it is given as much more as it will be.
-    async fn enough(
-        &self,
-        header: Header,
-        redemption: &Redemption,
-        redeemer: Address,
-        used: u64,
-    ) -> Result<Option<u64>, ChainFault> {
-        let mut gas = used;
-        while gas < MOST_GAS {
-            let call = Call { gas: given(gas), ..Call::of(redemption, redeemer) };
-            if let Some(made) = self.made(header.clone(), redemption, &call).await? {
-                // The manager believes an account that it obeyed; nobody else need.
-                let idle = left_undone(redemption, made);
-                return match idle {
-                    None => Ok(Some(gas)),
-                    Some(account) => Err(ChainFault::Machine {
-                        why: format!("{account} does not make the calls that it is asked for"),
-                    }),
-                };
-            }
-            gas = gas.saturating_mul(2);
-        }
-        Ok(None)
-    }
-
-    /// The verdict on one block, with as much gas as there may be. No request is made where all that is needed of it was
-    /// read before.
-    pub async fn judge_at(
-        &self,
-        header: Header,
-        redemption: &Redemption,
-        redeemer: Address,
-    ) -> Result<Outcome, ChainFault> {
-        let call = Call::of(redemption, redeemer);
-        let (state, foreseen) = self.at(header, &call, redemption).await?;
-        let (state, mut outcome) = self.decide(state, foreseen, redemption, &call).await?;
-        // A part of Arbitrum's gas is for its parent chain's data: only its nodes know how much that is.
-        if is_arbitrum(self.node.chain_id())
-            && let Ok(Outcome::Allowed(preview)) = &mut outcome
-        {
-            let at = BlockId::hash_canonical(state.header.hash);
-            let asked = self.node.provider().estimate_gas(call.request()).block(at).await;
-            preview.gas = preview.gas.max(asked.map_err(rpc("an estimate of the redemption"))?);
-        }
-        self.keep(state).await;
-        outcome
-    }
-
-    /// The calls that a redemption makes with so much gas; none where it fails.
-    async fn made(
-        &self,
-        header: Header,
-        redemption: &Redemption,
-        call: &Call,
-    ) -> Result<Option<Vec<Made>>, ChainFault> {
-        let rules = self.rules().await?;
-        let (mut state, _) = self.at(header, call, redemption).await?;
-        for _ in 0..MOST_STOPS {
-            let machine = Machine::new(&state, rules, state.within.number, &self.signers);
-            let wanted = match machine.made(call.transaction(rules.chain_id, &state.within)) {
-                Ok(made) => {
-                    self.keep(state).await;
-                    return Ok(made);
-                }
-                Err(EVMError::Database(unread)) => BTreeSet::from([unread]),
-                Err(other) => return Err(ChainFault::Machine { why: other.to_string() }),
+                (refused @ Outcome::Refused(_), Gas::All) => return Ok(refused),
             };
-            let mut more = State::clone(&state);
-            more.read(&self.node, &wanted, &state::Codes::default()).await?;
-            state = Arc::new(more);
         }
-        Err(ChainFault::TooMuchUnread { stops: MOST_STOPS })
+        let why = "how much gas it takes depends on how much it is given".to_owned();
+        Err(ChainFault::Machine { why })
+    }
+
+    /// A part of Arbitrum's gas is for its parent chain's data: only its nodes know how much that is.
+    async fn with_parents_data(&self, gas: u64, call: &Call, at: B256) -> Result<u64, ChainFault> {
+        if !is_arbitrum(self.node.chain_id()) {
+            return Ok(gas);
+        }
+        let at = BlockId::hash_canonical(at);
+        let asked = self.node.provider().estimate_gas(call.request()).block(at).await;
+        Ok(gas.max(asked.map_err(rpc("an estimate of the redemption"))?))
+    }
+
+    /// Keeps what a redemption of this kind took.
+    async fn remember(&self, kind: Kind, gas: u64) {
+        let mut kinds = self.kinds.lock().await;
+        if kinds.len() >= MOST_KINDS {
+            kinds.clear();
+        }
+        kinds.insert(kind, gas);
     }
 
     /// The rules that the chain runs by. Chains get new ones at different times; whether this one has the newest, one instruction
-    /// of theirs shows.
+    /// of theirs shows. Who has them keeps them; who has not is asked again after a while.
     async fn rules(&self) -> Result<Rules, ChainFault> {
-        let spec = self.spec.get_or_try_init(async || {
-            let newest =
-                TransactionRequest::default().with_deploy_code(Bytes::from_static(&NEWEST));
-            match self.node.provider().call(newest).await {
-                Ok(_) => Ok(SpecId::OSAKA),
-                Err(refused) if refused.as_error_resp().is_some() => Ok(SpecId::PRAGUE),
-                Err(fault) => Err(rpc("a call of nothing")(fault)),
-            }
-        });
-        Ok(Rules { chain_id: self.node.chain_id(), spec: *spec.await? })
+        let chain_id = self.node.chain_id();
+        let mut known = self.spec.lock().await;
+        if let Some((spec, asked)) = *known
+            && (spec == SpecId::OSAKA || asked.elapsed() < NEW_RULES)
+        {
+            return Ok(Rules { chain_id, spec });
+        }
+        let newest = TransactionRequest::default().with_deploy_code(Bytes::from_static(&NEWEST));
+        let spec = match self.node.provider().call(newest).await {
+            Ok(_) => SpecId::OSAKA,
+            Err(refused) if lacks_instruction(&refused) => SpecId::PRAGUE,
+            Err(fault) => return Err(rpc("a call of nothing")(fault)),
+        };
+        *known = Some((spec, Instant::now()));
+        Ok(Rules { chain_id, spec })
     }
 
     /// Why a redemption that was mined did not take effect.
@@ -344,6 +371,17 @@ impl Foresight {
     }
 }
 
+/// Whether a node's machine does not have an instruction. Nodes have no code for that, only words; whatever else one
+/// refuses says nothing of its chain's rules.
+fn lacks_instruction(refused: &RpcError<TransportErrorKind>) -> bool {
+    refused.as_error_resp().is_some_and(|error| {
+        let words = error.message.to_lowercase().replace(['_', ' '], "");
+        ["opcode", "notactivated", "badinstruction", "invalidinstruction"]
+            .iter()
+            .any(|known| words.contains(known))
+    })
+}
+
 /// A call of the manager.
 struct Call {
     from: Address,
@@ -468,7 +506,9 @@ fn verdict(
             return Ok(Ok(Outcome::Refused(denial)));
         }
     }
-    let at = |number| run(state, call, redemption, Machine::new(state, rules, number, signers));
+    let at = |number| {
+        run(state, call, redemption, chain_id, Machine::new(state, rules, number, signers))
+    };
     let ran = match at(state.within.number)? {
         Ok(ran) => ran,
         Err(why) => return Ok(Err(ChainFault::Machine { why })),
@@ -478,9 +518,16 @@ fn verdict(
         let why = "it depends on the number of the block, of which Arbitrum has another".to_owned();
         return Ok(Err(ChainFault::Machine { why }));
     }
-    if ran.result.is_success() && !redeemed(ran.result.logs().iter(), redemption, call.from) {
-        let what = "a DelegationManager that redeems";
-        return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
+    if ran.result.is_success() {
+        if !redeemed(ran.result.logs().iter(), redemption, call.from) {
+            let what = "a DelegationManager that redeems";
+            return Ok(Err(ChainFault::Missing { what, address: call.to, chain_id }));
+        }
+        // The manager believes an account that it obeyed; nobody else need.
+        if let Some(account) = ran.idle {
+            let why = format!("{account} does not make the calls that it is asked for");
+            return Ok(Err(ChainFault::Machine { why }));
+        }
     }
     Ok(Ok(match ran.result {
         ExecutionResult::Success { gas, .. } => Outcome::Allowed(Preview {
@@ -489,19 +536,13 @@ fn verdict(
             changes: ran.changes,
             notes: ran.notes,
         }),
-        // Run once more, slower, to see who it was: the words alone could be anybody's.
-        ExecutionResult::Revert { .. } => {
-            let machine = Machine::new(state, rules, state.within.number, signers);
-            match machine.failure(call.transaction(chain_id, &state.within)) {
-                Ok(Some(failure)) => Outcome::Refused(failure.explain(redemption)),
-                Ok(None) => {
-                    let why = "a call that reverted does not do so again".to_owned();
-                    return Ok(Err(ChainFault::Machine { why }));
-                }
-                Err(EVMError::Database(unread)) => return Err(unread),
-                Err(other) => return Ok(Err(ChainFault::Machine { why: other.to_string() })),
+        ExecutionResult::Revert { .. } => match ran.denial {
+            Some(denial) => Outcome::Refused(denial),
+            None => {
+                let why = "a call reverted and nobody is seen who did".to_owned();
+                return Ok(Err(ChainFault::Machine { why }));
             }
-        }
+        },
         ExecutionResult::Halt { reason, .. } => Outcome::Refused(Denial::new(
             DenialCode::Reverted,
             format!("the call could not be finished: {reason:?}"),
@@ -514,11 +555,12 @@ fn run(
     state: &State,
     call: &Call,
     redemption: &Redemption,
+    chain_id: u64,
     mut machine: Machine<'_>,
 ) -> Result<Result<Ran, String>, Unread> {
-    let transaction = call.transaction(machine.ctx.cfg.chain_id, &state.within);
-    let result = match machine.transact_one(transaction) {
-        Ok(result) => result,
+    let Seen { result, made, failed } = match machine.run(call.transaction(chain_id, &state.within))
+    {
+        Ok(seen) => seen,
         Err(EVMError::Database(unread)) => return Err(unread),
         Err(other) => return Ok(Err(other.to_string())),
     };
@@ -526,17 +568,19 @@ fn run(
         return Ok(Err(format!("{unknown} is built into this chain, and not into this machine")));
     }
     if !result.is_success() {
-        return Ok(Ok(Ran { result, changes: Vec::new(), notes: Vec::new() }));
+        let denial = failed.map(|failure| failure.explain(redemption));
+        let (changes, notes) = (Vec::new(), Vec::new());
+        return Ok(Ok(Ran { result, idle: None, denial, changes, notes }));
     }
+    let idle = left_undone(redemption, made);
     let calls: Vec<_> = redemption.calls().collect();
     let (mut candidates, mut unseen) = changes::candidates(result.logs(), &calls);
     // What was asked of a token moves, though it log nothing.
     let asked = changes::asked(&calls);
     candidates.extend(&asked);
-    for (address, account) in &machine.ctx.journal().state {
-        let before = state.basic_ref(*address)?.map(|info| info.balance);
-        if before != Some(account.info.balance) {
-            candidates.insert(changes::Question::Native(*address));
+    for (address, coins) in machine.touched() {
+        if state.basic_ref(address)?.map(|info| info.balance) != Some(coins) {
+            candidates.insert(changes::Question::Native(address));
         }
     }
     if candidates.len() > changes::MOST {
@@ -550,8 +594,7 @@ fn run(
         candidates.iter().map(|question| read(machine, *question, &mut work)).collect()
     };
     let after = answers(&mut machine)?;
-    // Whatever was done on the state is forgotten: what the machine sees next is how it was.
-    drop(machine.finalize());
+    machine.forget();
     let before = answers(&mut machine)?;
     if work > MOST_WORK {
         return Ok(Err("what it changes takes too much work to be told".to_owned()));
@@ -600,12 +643,11 @@ fn run(
                 notes.push(format!("{what} ({special}) is called: what that changes is not shown"));
             }
         }
-        let codeless = machine.ctx.journal_mut().load_account_with_code(call.target)?;
-        if !call.data.is_empty() && codeless.data.info.is_empty_code_hash() {
+        if !call.data.is_empty() && !machine.has_code(call.target)? {
             notes.push(format!("{} has no code: a call of it does nothing", call.target));
         }
     }
-    Ok(Ok(Ran { result, changes, notes }))
+    Ok(Ok(Ran { result, idle, denial: None, changes, notes }))
 }
 
 /// The answer of a view function; none where it has none. Nothing is paid for it, and nobody asks.
@@ -618,8 +660,7 @@ fn read(
         return Ok(None);
     }
     if let changes::Question::Native(address) = question {
-        let account = machine.ctx.journal_mut().load_account(address)?;
-        return Ok(Some(account.data.info.balance));
+        return machine.coins(address).map(Some);
     }
     let Some((to, data)) = question.call() else { return Ok(None) };
     match machine.ask(to, data) {

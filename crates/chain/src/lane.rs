@@ -171,6 +171,8 @@ struct Sent {
     bids: Vec<SignedTransaction>,
     /// Whether the node said that the place was taken when it was handed in.
     doubted: bool,
+    /// Whether the node takes it only when the one before it is in its block.
+    held_back: bool,
     /// Whether it was to take another one's place: what took that is the deed itself, perhaps, and nothing is signed again.
     replaces: bool,
     /// What was said to it, where that was no yes.
@@ -329,7 +331,8 @@ impl<K: SessionSigner> Lane<K> {
         // From here on it may be out, whatever becomes of whoever asked for it.
         let bids = vec![signed.clone()];
         let bid_at = Instant::now();
-        let sent = Sent { nonce, since, bid_at, bids, doubted: false, replaces, complaint: None };
+        let (doubted, held_back, complaint) = (false, false, None);
+        let sent = Sent { nonce, since, bid_at, bids, doubted, held_back, replaces, complaint };
         let sent = Arc::new(Mutex::new(sent));
         let mut held = Arc::clone(&sent).lock_owned().await;
         self.afloat().insert(nonce, sent);
@@ -341,6 +344,7 @@ impl<K: SessionSigner> Lane<K> {
             // Somebody has the place, and that may be this very transaction, handed over twice by somebody between here and
             // the node. Only the chain can tell.
             Ok(Taken::NonceUsed) => held.doubted = true,
+            Ok(Taken::OneAtATime) => held.held_back = true,
             // The price is raised in its place.
             Err(refused) if asks_for_more(&refused) => held.complaint = Some(refused),
             // Of several nodes behind one address another may have it: a no proves nothing. But nothing waits behind what nobody
@@ -401,6 +405,12 @@ impl<K: SessionSigner> Lane<K> {
                 {
                     was_mined = false;
                     fault = self.again(sent).await.err().or(fault);
+                }
+                Ok(Sight::Nothing) if sent.held_back => {
+                    if let Some(last) = sent.bids.last() {
+                        let said = self.submission.broadcast(last).await;
+                        sent.held_back = matches!(said, Ok(Taken::OneAtATime));
+                    }
                 }
                 Ok(Sight::Nothing) => {}
                 Err(away) => fault = Some(away),
@@ -490,6 +500,11 @@ impl<K: SessionSigner> Lane<K> {
         match self.submission.broadcast(last).await {
             _ if had => {}
             Ok(Taken::New) => return Ok(()),
+            // A better price does not help.
+            Ok(Taken::OneAtATime) => {
+                sent.held_back = true;
+                return Ok(());
+            }
             // It is there.
             Ok(Taken::Known | Taken::NonceUsed) => {}
             Err(refused) if asks_for_more(&refused) => {}

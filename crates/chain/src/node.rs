@@ -28,7 +28,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -71,6 +71,8 @@ const PRICE: [&str; 8] = [
     "maxpriorityfee",
     "fee too low",
 ];
+/// Most requests in one batch, unless a node takes fewer; larger ones are sent in parts, all at once.
+const BATCH: usize = 500;
 /// How often something that was refused is looked for before it is left alone.
 pub(crate) const LOOKS: u32 = 5;
 /// How often a node on this machine is asked for a receipt.
@@ -267,6 +269,8 @@ pub(crate) enum Taken {
     Known,
     /// Another transaction has this one's place in the queue, or it is mined already.
     NonceUsed,
+    /// It does not have it: of an account with code it takes one at a time, and another one waits for its block.
+    OneAtATime,
 }
 
 /// A node whose chain id was asked for once, at the start.
@@ -282,6 +286,8 @@ pub struct Node {
     reached: Arc<AtomicU64>,
     /// A transaction whose place the next one takes.
     instead: Arc<Mutex<Option<B256>>>,
+    /// Most requests that it takes in one batch, as far as is known.
+    batch: Arc<AtomicUsize>,
 }
 
 /// Whom to tell the hash of what is signed before anybody else has it.
@@ -317,7 +323,18 @@ impl Node {
         let tell = Tell(Arc::new(|_: B256| ()));
         let (reached, instead) = (Arc::default(), Arc::default());
         let (patience, confirmations) = (PATIENCE, 1);
-        Ok(Self { provider, chain_id, patience, confirmations, near, tell, reached, instead })
+        let batch = Arc::new(AtomicUsize::new(BATCH));
+        Ok(Self {
+            provider,
+            chain_id,
+            patience,
+            confirmations,
+            near,
+            tell,
+            reached,
+            instead,
+            batch,
+        })
     }
 
     /// The same connection, whose next transaction takes the place of one that waits for its block, at a price that nodes
@@ -525,6 +542,16 @@ impl Node {
         Ok((waits.nonce(), Offer { max_fee_per_gas, max_priority_fee_per_gas: tip }))
     }
 
+    /// Most requests that it takes in one batch, as far as is known.
+    pub(crate) fn batch(&self) -> usize {
+        self.batch.load(Relaxed)
+    }
+
+    /// Notes that a batch of `size` was too much for it.
+    pub(crate) fn takes_less_than(&self, size: usize) {
+        self.batch.fetch_min((size / 2).max(1), Relaxed);
+    }
+
     /// Hands a signed transaction to the node. What it already has it may be given again: it stays one.
     pub(crate) async fn broadcast(&self, tx: &SignedTransaction) -> Result<Taken, ChainFault> {
         match self.provider.send_raw_transaction(&tx.raw).await {
@@ -540,6 +567,9 @@ impl Node {
                 }
                 if words.contains("nonce too low") {
                     return Ok(Taken::NonceUsed);
+                }
+                if words.contains("delegated account") || words.contains("in-flight") {
+                    return Ok(Taken::OneAtATime);
                 }
                 if REJECTIONS.iter().any(|known| words.contains(known)) {
                     return Err(rpc("a signed transaction")(RpcError::ErrorResp(refused)));
@@ -619,10 +649,15 @@ impl Node {
     pub async fn send(&self, tx: &SignedTransaction) -> Result<TransactionReceipt, ChainFault> {
         (self.tell.0)(tx.hash);
         self.took_its_place();
+        let mut held_back = false;
         let mut fault = match self.broadcast(tx).await {
             Ok(Taken::New | Taken::Known) => None,
             // Perhaps by this very transaction, handed over twice by somebody between here and the node.
             Ok(Taken::NonceUsed) => Some(ChainFault::PlaceTaken { hash: tx.hash }),
+            Ok(Taken::OneAtATime) => {
+                held_back = true;
+                None
+            }
             Err(refused @ ChainFault::Rpc { .. }) if !self.turns_up(tx.hash).await => {
                 return Err(refused);
             }
@@ -638,9 +673,11 @@ impl Node {
                     return Ok(receipt);
                 }
                 // What it forgot, or a reorganisation undid, it is given again: it stays one transaction.
-                Ok(None) if handed_in.elapsed() >= AGAIN => {
+                Ok(None) if held_back || handed_in.elapsed() >= AGAIN => {
                     handed_in = Instant::now();
-                    if let Ok(Taken::NonceUsed) = self.broadcast(tx).await {
+                    let said = self.broadcast(tx).await;
+                    held_back = matches!(said, Ok(Taken::OneAtATime));
+                    if let Ok(Taken::NonceUsed) = said {
                         fault = Some(ChainFault::PlaceTaken { hash: tx.hash });
                         taken = taken.or(Some(handed_in));
                     }

@@ -19,6 +19,7 @@ use bardo_bindings::{
         PeriodEntry, SelectedGroup, SignedBy,
     },
 };
+use futures_util::future::try_join_all;
 use golem_custody::{BlockRef, Denial, DenialCode, Execution, Outcome, Redemption};
 use golem_delegation::{
     ANY_DELEGATE, Caveat, Delegation, PermissionContext, Rule, SigningDomain,
@@ -82,59 +83,14 @@ pub async fn observe(
     also: &[Address],
 ) -> Result<Observation, ChainFault> {
     let on = Snapshot::newest(node).await?;
-    let environment = environment();
-    let mut facts = Observed::default();
-    let mut entries = BTreeMap::new();
-    let mut listings = Vec::new();
+    let Counts { mut facts, entries, rules } = counts(&on, manager, chain).await?;
     let mut tokens: BTreeSet<Address> = also.iter().copied().chain([COIN]).collect();
-    for link in chain.links() {
-        let hash = link.hash().0;
-        let disabled = DelegationManager::disabledDelegationsCall { delegationHash: hash };
-        if on.read(manager, disabled).await? {
-            facts.disabled.push(hash);
-        }
-        for caveat in &link.caveats {
-            let Ok(rule) = environment.read(caveat) else { continue };
-            if let Some((registry, golem)) = rule.golem()
-                && let Some(known) = life(&on, registry, golem).await?
-            {
-                facts.golems.insert((registry, golem), known);
-            }
-            if let Rule::GolemCharter(charter) = &rule {
-                let key = (link.delegator, charter.golem_id);
-                let known = charter_facts(&on, manager, caveat.enforcer, link, charter).await?;
-                facts.charters.insert(key, known);
-                tokens.extend(charter.listing.held());
-                listings.push(charter.listing.clone());
-                continue;
-            }
-            tokens.extend(token_of(&rule));
-            let at = (hash, caveat.enforcer);
-            let asked = Counted { on: &on, manager, link, hash, enforcer: caveat.enforcer };
-            if let Rule::MultiTokenPeriod(list) = &rule {
-                for (place, entry) in list.0.iter().enumerate().take(MAX_ENTRIES) {
-                    let sent = asked.entry(entry, &caveat.terms, place).await?;
-                    if let Some(sent) = sent {
-                        entries.entry((hash, caveat.enforcer, place)).or_insert(sent);
-                    }
-                }
-                continue;
-            }
-            if let Rule::Id(_) = &rule {
-                // Each id is one of its own: any that is used ends the link.
-                if let Some(used) = asked.count(&rule, &caveat.terms).await? {
-                    let all = facts.counters.entry(at).or_default();
-                    *all = all.saturating_add(used);
-                }
-                continue;
-            }
-            // Of two other caveats of a kind the first one's count is the link's.
-            if facts.counters.contains_key(&at) {
-                continue;
-            }
-            if let Some(count) = asked.count(&rule, &caveat.terms).await? {
-                facts.counters.insert(at, count);
-            }
+    let mut listings = Vec::new();
+    for rule in &rules {
+        tokens.extend(token_of(rule));
+        if let Rule::GolemCharter(charter) = rule {
+            tokens.extend(charter.listing.held());
+            listings.push(charter.listing.clone());
         }
     }
     for vault in named(&listings, &[Role::Vault]) {
@@ -148,13 +104,99 @@ pub async fn observe(
     for manager in named(&listings, &[Role::PositionManager]) {
         pooled = positions(&on, manager, account, pooled).await?;
     }
-    for token in tokens {
-        let mut known = held(&on, token, account, key, &listings).await?;
+    let all = tokens.iter().map(|token| held(&on, *token, account, key, &listings));
+    for (token, mut known) in tokens.iter().zip(try_join_all(all).await?) {
         known.in_positions =
-            pooled.as_ref().map(|pooled| pooled.get(&token).copied().unwrap_or_default());
-        facts.tokens.insert(token, known);
+            pooled.as_ref().map(|pooled| pooled.get(token).copied().unwrap_or_default());
+        facts.tokens.insert(*token, known);
     }
     Ok(Observation { block: on.block(), facts, entries })
+}
+
+/// The part of it that says whether a grant is alive: nothing of what is held, and in as few round trips as one caveat takes.
+pub(crate) async fn observe_life(
+    node: &Node,
+    manager: Address,
+    chain: &PermissionContext,
+) -> Result<(BlockRef, Observed), ChainFault> {
+    let on = Snapshot::newest(node).await?;
+    let Counts { facts, .. } = counts(&on, manager, chain).await?;
+    Ok((on.block(), facts))
+}
+
+/// What was counted for a chain of delegations, and the rules it was counted by.
+struct Counts {
+    facts: Observed,
+    entries: BTreeMap<(B256, Address, usize), U256>,
+    rules: Vec<Rule>,
+}
+
+/// What was counted for one caveat.
+#[derive(Default)]
+struct OfCaveat {
+    golem: Option<((Address, B256), GolemFacts)>,
+    charter: Option<CharterFacts>,
+    entries: Vec<Option<U256>>,
+    count: Option<U256>,
+}
+
+/// Everything is asked for at once.
+async fn counts(
+    on: &Snapshot<'_>,
+    manager: Address,
+    chain: &PermissionContext,
+) -> Result<Counts, ChainFault> {
+    let environment = environment();
+    let links = chain.links().iter().map(async |link| {
+        let hash = link.hash().0;
+        let disabled = DelegationManager::disabledDelegationsCall { delegationHash: hash };
+        let rules: Vec<_> = link
+            .caveats
+            .iter()
+            .filter_map(|caveat| Some((caveat, environment.read(caveat).ok()?)))
+            .collect();
+        let counted = rules.iter().map(|(caveat, rule)| {
+            let asked = Counted { on, manager, link, hash, enforcer: caveat.enforcer };
+            asked.of_caveat(rule, &caveat.terms)
+        });
+        let (disabled, counted) =
+            tokio::try_join!(on.read(manager, disabled), try_join_all(counted))?;
+        Ok::<_, ChainFault>((link, hash, disabled, rules, counted))
+    });
+    let mut all =
+        Counts { facts: Observed::default(), entries: BTreeMap::new(), rules: Vec::new() };
+    for (link, hash, disabled, rules, counted) in try_join_all(links).await? {
+        let Counts { facts, entries, rules: known } = &mut all;
+        if disabled {
+            facts.disabled.push(hash);
+        }
+        for ((caveat, rule), of) in rules.into_iter().zip(counted) {
+            let at = (hash, caveat.enforcer);
+            facts.golems.extend(of.golem);
+            if let (Rule::GolemCharter(charter), Some(known)) = (&rule, of.charter) {
+                facts.charters.insert((link.delegator, charter.golem_id), known);
+            }
+            for (place, sent) in of.entries.into_iter().enumerate() {
+                if let Some(sent) = sent {
+                    entries.entry((hash, caveat.enforcer, place)).or_insert(sent);
+                }
+            }
+            match (&rule, of.count) {
+                // Each id is one of its own: any that is used ends the link.
+                (Rule::Id(_), Some(used)) => {
+                    let all = facts.counters.entry(at).or_default();
+                    *all = all.saturating_add(used);
+                }
+                // Of two other caveats of a kind the first one's count is the link's.
+                (_, Some(count)) => {
+                    facts.counters.entry(at).or_insert(count);
+                }
+                (_, None) => {}
+            }
+            known.push(rule);
+        }
+    }
+    Ok(all)
 }
 
 async fn charter_facts(
@@ -169,12 +211,18 @@ async fn charter_facts(
     let gas = GolemCharterEnforcer::gasWindowOfCall { manager, delegator, golemId: golem };
     let settlement = GolemCharterEnforcer::settlementOfCall { manager, delegator, golemId: golem };
     let state = GolemRegistry::stateCall { golemId: golem, owner: charter.owner };
-    let known = said(on.read(charter.registry, state).await)?;
+    let (known, spend, gas, settlement) = tokio::join!(
+        on.read(charter.registry, state),
+        on.read(enforcer, spend),
+        on.read(enforcer, gas),
+        on.read(enforcer, settlement),
+    );
+    let known = said(known)?;
     let word = known.as_ref().and_then(|known| GolemState::read(known.golemWord));
     Ok(CharterFacts {
-        spend_window: said(on.read(enforcer, spend).await)?,
-        gas_window: said(on.read(enforcer, gas).await)?,
-        settlement: said(on.read(enforcer, settlement).await)?,
+        spend_window: said(spend)?,
+        gas_window: said(gas)?,
+        settlement: said(settlement)?,
         min_epoch: word.map(|word| word.min_epoch),
         generation: known.map(|known| known.generation),
     })
@@ -211,7 +259,7 @@ pub async fn unusable(
     let nothing = Execution { target: redeemer, value: U256::ZERO, data: Bytes::new() };
     let redemption = Redemption::single(manager, chain.clone(), &nothing);
     let now = header.timestamp;
-    let judged = Foresight::new(node.clone()).judge_at(header, &redemption, redeemer).await;
+    let judged = Foresight::new(node.clone()).rehearse(header, &redemption, redeemer).await;
     let denial = match judged {
         Ok(Outcome::Refused(denial)) => Some(denial),
         Ok(_) => None,
@@ -443,6 +491,32 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
+    async fn of_caveat(self, rule: &Rule, terms: &[u8]) -> Result<OfCaveat, ChainFault> {
+        let golem = async {
+            let Some((registry, golem)) = rule.golem() else { return Ok(None) };
+            let known = life(self.on, registry, golem).await?;
+            Ok::<_, ChainFault>(known.map(|known| ((registry, golem), known)))
+        };
+        let counted = async {
+            let mut of = OfCaveat::default();
+            match rule {
+                Rule::GolemCharter(charter) => {
+                    let Self { on, manager, link, enforcer, .. } = self;
+                    of.charter = Some(charter_facts(on, manager, enforcer, link, charter).await?);
+                }
+                Rule::MultiTokenPeriod(list) => {
+                    let entries = list.0.iter().enumerate().take(MAX_ENTRIES);
+                    let entries = entries.map(|(place, entry)| self.entry(entry, terms, place));
+                    of.entries = try_join_all(entries).await?;
+                }
+                _ => of.count = self.count(rule, terms).await?,
+            }
+            Ok(of)
+        };
+        let (golem, of) = tokio::try_join!(golem, counted)?;
+        Ok(OfCaveat { golem, ..of })
+    }
+
     async fn count(&self, rule: &Rule, terms: &[u8]) -> Result<Option<U256>, ChainFault> {
         let (manager, hash, at) = (self.manager, self.hash, self.enforcer);
         Ok(match rule {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// How often somebody who is behind is asked again.
-const POLL: Duration = Duration::from_millis(500);
+pub(crate) const POLL: Duration = Duration::from_millis(500);
 
 /// An answer of whoever has the block.
 macro_rules! patiently {
@@ -157,7 +157,7 @@ impl<'a> Snapshot<'a> {
 }
 
 /// Nodes have no code for a block that they do not have, only words.
-fn lacks_block(fault: &ChainFault) -> bool {
+pub(crate) fn lacks_block(fault: &ChainFault) -> bool {
     let ChainFault::Rpc { source, .. } = fault else { return false };
     // Contracts have the same words, and so has a node for what it does not serve.
     source.as_error_resp().filter(|_| !reverted(fault)).is_some_and(|error| {

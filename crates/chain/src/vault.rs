@@ -2,18 +2,28 @@ use crate::{
     Account, AccountKind, ChainFault, Node, OwnerError, SharedAccount,
     account::UPGRADED,
     explain_revert,
-    snapshot::{Snapshot, revert_data},
+    snapshot::{Snapshot, revert_data, said},
 };
 use alloy::{
     primitives::{Address, B256, Bytes, U256, uint},
     rpc::types::TransactionReceipt,
+    sol,
     sol_types::SolCall,
 };
 use bardo_bindings::{
-    defi::Erc20,
-    framework::{HYBRID_IMPL, HybridDeleGator, STATELESS_7702_IMPL},
+    defi::{Erc20, NonfungiblePositionManager},
+    framework::{ENTRY_POINT, EntryPoint, HYBRID_IMPL, HybridDeleGator, STATELESS_7702_IMPL},
 };
+use futures_util::future::try_join_all;
 use golem_custody::{Execution, OwnerSigner};
+
+sol! {
+    /// Of collections: to somebody who says that he can have it.
+    function safeTransferFrom(address from, address to, uint256 tokenId) external;
+}
+
+/// Items of a collection that leave at once: a transaction has so much gas and no more.
+const MOST_ITEMS: u64 = 100;
 
 /// Where an ERC-1967 proxy keeps whom it obeys.
 const IMPLEMENTATION_SLOT: U256 =
@@ -56,15 +66,19 @@ pub struct Withdrawal {
     pub to: Address,
     /// All of each of these tokens.
     pub tokens: Vec<Address>,
-    /// All native coins. An EOA keeps what its own gas may cost.
+    /// All items of each of these collections, such as liquidity positions; of a large one the first hundred.
+    pub collections: Vec<Address>,
+    /// All native coins, and those that lie with the entry point. An EOA keeps what its own gas may cost.
     pub ether: bool,
 }
 
 /// One thing that was taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// The token; none for native coins.
+    /// The token, or the entry point for what lay there; none for native coins.
     pub token: Option<Address>,
+    /// Which item, where the token is a collection.
+    pub item: Option<U256>,
     /// How much was sent.
     pub amount: U256,
     /// How much the account has since.
@@ -168,24 +182,28 @@ impl Account {
             Ok(Withdrawn::Refused { reason, created })
         };
         if self.kind == AccountKind::Stateless7702
-            && let Some((_, amount)) = sends.iter_mut().find(|(token, _)| token.is_none())
+            && let Some(coins) = sends.iter_mut().find(|send| send.is_coins())
         {
             // Its own gas is paid from the same purse, and first.
-            *amount = U256::from(1);
-            let gas = match self.gas_money(node, owner, &executions(to, &sends)).await {
+            coins.amount = U256::from(1);
+            let gas = match self.gas_money(node, owner, &executions(self.address, to, &sends)).await
+            {
                 Ok(gas) => gas.saturating_mul(GAS_MARGIN),
                 Err(error) => return refuse(error),
             };
             let free = before.ether.saturating_sub(gas);
-            for (_, amount) in sends.iter_mut().filter(|(token, _)| token.is_none()) {
-                *amount = free;
+            for coins in sends.iter_mut().filter(|send| send.is_coins()) {
+                coins.amount = free;
             }
-            sends.retain(|(_, amount)| !amount.is_zero());
+            sends.retain(|send| !send.amount.is_zero());
             if sends.is_empty() {
                 return Ok(Withdrawn::OnlyGas { ether: before.ether, gas });
             }
         }
-        let acted = match self.act_within(node, owner, &executions(to, &sends), ceiling).await {
+        let acted = match self
+            .act_within(node, owner, &executions(self.address, to, &sends), ceiling)
+            .await
+        {
             Ok(receipts) => receipts,
             Err(error) => return refuse(error),
         };
@@ -208,7 +226,7 @@ impl SharedAccount {
         if sends.is_empty() {
             return Ok(Withdrawn::Nothing);
         }
-        let calls = executions(withdrawal.to, &sends);
+        let calls = executions(self.address, withdrawal.to, &sends);
         match self.act(node, keys, &calls, ceiling).await {
             Ok(receipt) => out(node, self.address, &sends, &[receipt]).await,
             Err(error) => {
@@ -222,22 +240,64 @@ impl SharedAccount {
     }
 }
 
-/// So much of a token; of native coins where there is none.
-type Send = (Option<Address>, U256);
+/// So much of a token, or one item of a collection; of native coins where there is none.
+#[derive(Clone, Copy, Debug)]
+struct Send {
+    token: Option<Address>,
+    item: Option<U256>,
+    amount: U256,
+}
+
+impl Send {
+    const fn is_coins(&self) -> bool {
+        self.token.is_none()
+    }
+}
 
 impl Withdrawal {
     /// What the account has, and what of it is to be sent.
     async fn of(&self, node: &Node, account: Address) -> Result<(Holdings, Vec<Send>), ChainFault> {
+        let on = Snapshot::newest(node).await?;
         let mut tokens = self.tokens.clone();
+        if self.ether && !on.code(ENTRY_POINT).await?.is_empty() {
+            tokens.push(ENTRY_POINT);
+        }
         // All of a token can leave once.
         tokens.sort_unstable();
         tokens.dedup();
-        let before = Holdings::of(node, account, &tokens).await?;
+        let before = Holdings::on(&on, account, &tokens).await?;
         let tokens = before.tokens.iter().map(|(token, amount)| (Some(*token), *amount));
         let ether = self.ether.then_some((None, before.ether));
-        let sends = tokens.chain(ether).filter(|(_, amount)| !amount.is_zero()).collect();
+        let mut sends: Vec<Send> = tokens
+            .chain(ether)
+            .filter(|(_, amount)| !amount.is_zero())
+            .map(|(token, amount)| Send { token, item: None, amount })
+            .collect();
+        for collection in &self.collections {
+            let amount = U256::from(1);
+            let items = items(&on, *collection, account).await?;
+            let items = items.into_iter().map(Some);
+            sends.extend(items.map(|item| Send { token: Some(*collection), item, amount }));
+        }
         Ok((before, sends))
     }
+}
+
+/// The first items that an account has of a collection.
+async fn items(
+    on: &Snapshot<'_>,
+    collection: Address,
+    owner: Address,
+) -> Result<Vec<U256>, ChainFault> {
+    on.require("collection", collection).await?;
+    let count = on.read(collection, NonfungiblePositionManager::balanceOfCall { owner }).await?;
+    let count = count.min(U256::from(MOST_ITEMS)).saturating_to::<u64>();
+    let ids = (0..count).map(|index| {
+        let index = U256::from(index);
+        let of = NonfungiblePositionManager::tokenOfOwnerByIndexCall { owner, index };
+        on.read(collection, of)
+    });
+    try_join_all(ids).await
 }
 
 /// What is there since the last of them.
@@ -247,41 +307,53 @@ async fn out(
     sends: &[Send],
     receipts: &[TransactionReceipt],
 ) -> Result<Withdrawn, OwnerError> {
-    let tokens: Vec<Address> = sends.iter().filter_map(|(token, _)| *token).collect();
     let on = match receipts.last() {
         Some(last) => Snapshot::after(node, last).await?,
         None => Snapshot::newest(node).await?,
     };
-    let after = Holdings::on(&on, account, &tokens).await?;
-    let left = |(token, amount): &Send| match token {
-        None => after.ether,
-        Some(token) => {
-            let held = after.tokens.iter().find(|(one, _)| one == token);
-            // What was not seen to leave is still there.
-            held.map_or(*amount, |(_, left)| *left)
-        }
-    };
+    let mut moved = Vec::new();
+    for Send { token, item, amount } in sends.iter().copied() {
+        let left = match (token, item) {
+            (None, _) => on.balance(account).await?,
+            (Some(token), None) => {
+                on.require("token", token).await?;
+                on.read(token, Erc20::balanceOfCall { account }).await?
+            }
+            // One that is nobody's any more has left, too.
+            (Some(token), Some(id)) => {
+                let whose = NonfungiblePositionManager::ownerOfCall { tokenId: id };
+                let owner = said(on.read(token, whose).await)?;
+                U256::from(owner == Some(account))
+            }
+        };
+        moved.push(Moved { token, item, amount, left });
+    }
     Ok(Withdrawn::Done {
-        moved: sends
-            .iter()
-            .map(|send| Moved { token: send.0, amount: send.1, left: left(send) })
-            .collect(),
+        moved,
         transactions: receipts.iter().map(|receipt| receipt.transaction_hash).collect(),
         gas_used: receipts.iter().map(|receipt| receipt.gas_used).sum(),
     })
 }
 
 /// One call for each thing that is sent.
-fn executions(to: Address, sends: &[Send]) -> Vec<Execution> {
+fn executions(account: Address, to: Address, sends: &[Send]) -> Vec<Execution> {
+    let call = |target, data: Vec<u8>| Execution { target, value: U256::ZERO, data: data.into() };
     sends
         .iter()
-        .map(|(token, amount)| match token {
-            None => Execution { target: to, value: *amount, data: Bytes::new() },
-            Some(token) => Execution {
-                target: *token,
-                value: U256::ZERO,
-                data: Erc20::transferCall { to, amount: *amount }.abi_encode().into(),
-            },
+        .map(|Send { token, item, amount }| match (*token, *item) {
+            (None, _) => Execution { target: to, value: *amount, data: Bytes::new() },
+            (Some(token), Some(id)) => {
+                let send = safeTransferFromCall { from: account, to, tokenId: id };
+                call(token, send.abi_encode())
+            }
+            (Some(ENTRY_POINT), None) => {
+                let out =
+                    EntryPoint::withdrawToCall { withdrawAddress: to, withdrawAmount: *amount };
+                call(ENTRY_POINT, out.abi_encode())
+            }
+            (Some(token), None) => {
+                call(token, Erc20::transferCall { to, amount: *amount }.abi_encode())
+            }
         })
         .collect()
 }

@@ -1,6 +1,6 @@
 //! New blocks as they come, and what they say of a grant.
 
-use crate::{ChainFault, Node, environment, node::rpc, observe};
+use crate::{ChainFault, Node, environment, node::rpc, observe::observe_life};
 use alloy::{
     primitives::Address,
     providers::{DynProvider, Provider, ProviderBuilder, WsConnect},
@@ -138,9 +138,9 @@ pub async fn watch(
     loop {
         let looked = async {
             heads.next().await?;
-            observe(&heads.node, manager, chain, &[]).await
+            observe_life(&heads.node, manager, chain).await
         };
-        let seen = match looked.await {
+        let (block, facts) = match looked.await {
             Ok(seen) => seen,
             Err(fault) => {
                 faults += 1;
@@ -154,10 +154,9 @@ pub async fn watch(
             }
         };
         faults = 0;
-        let now = seen.block.timestamp;
-        let life = Life::of(chain, &environment(), now, &seen.facts)?;
+        let life = Life::of(chain, &environment(), block.timestamp, &facts)?;
         if let Some(cause) = life.ended {
-            return Ok(End { block: seen.block, cause });
+            return Ok(End { block, cause });
         }
     }
 }

@@ -63,13 +63,13 @@ async fn dry_run(stage: &Stage) -> Result<Value> {
         .with_to(redemption.manager())
         .with_input(redemption.calldata());
     stage.node().provider().call(ask.clone()).await?;
-    let first = foresight.judge_at(header.clone(), &redemption, by).await?;
+    let first = foresight.rehearse(header.clone(), &redemption, by).await?;
     ensure!(matches!(first, Outcome::Allowed(_)), "{first:?}");
 
     let (mut ours, mut nodes) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
         let since = Instant::now();
-        let outcome = foresight.judge_at(header.clone(), &redemption, by).await?;
+        let outcome = foresight.rehearse(header.clone(), &redemption, by).await?;
         ours.push(since.elapsed());
         ensure!(matches!(outcome, Outcome::Allowed(_)), "{outcome:?}");
         let since = Instant::now();

@@ -102,7 +102,7 @@ async fn agreed(
         .with_to(redemption.manager())
         .with_input(redemption.calldata());
     let chain = stage.node().provider().call(ask).block(BlockId::hash(header.hash)).await;
-    let ours = foresight.judge_at(header.clone(), redemption, scene.by).await?;
+    let ours = foresight.rehearse(header.clone(), redemption, scene.by).await?;
     match (chain, ours) {
         (Ok(_), Outcome::Allowed(_)) => {
             ensure!(matches!(scene.wanted, Wanted::Allowed(_)), "allowed");
@@ -280,10 +280,10 @@ async fn a_new_block_costs_three_round_trips_and_a_known_one_none() -> Result<()
         ensure!(warm <= 3, "{warm} round trips after a new block, {cold} at first");
     }
     let header = foresight.node().header().await?;
-    let _ = foresight.judge_at(header.clone(), &swap, by).await?;
+    let _ = foresight.rehearse(header.clone(), &swap, by).await?;
     let _ = (proxy.requests(), proxy.round_trips());
     for _ in 0..3 {
-        let again = foresight.judge_at(header.clone(), &swap, by).await?;
+        let again = foresight.rehearse(header.clone(), &swap, by).await?;
         ensure!(matches!(again, Outcome::Allowed(_)), "on a known block");
     }
     ensure!(proxy.requests() == 0, "a known block was asked about");
@@ -625,17 +625,156 @@ async fn a_call_that_asks_for_much_gas_is_given_it() -> Result<()> {
     let insatiable = bytes!("62fbc5205a11600c575f5ffd5b00");
     stage.node().provider().anvil_set_code(target, hungry).await?;
     stage.node().provider().anvil_mine(Some(1), None).await?;
-    let used = stage.foresight().judge_at(stage.node().header().await?, &redemption, by).await?;
-    let outcome = stage.foresight().judge(&redemption, by).await?;
-    let (Outcome::Allowed(used), Outcome::Allowed(preview)) = (&used, &outcome) else {
-        bail!("{used:?} {outcome:?}")
-    };
-    ensure!(used.gas < 200_000 && given(preview.gas) > 3_000_000, "{used:?} {preview:?}");
+    let foresight = stage.foresight();
+    // The second time it is known.
+    for _ in 0..2 {
+        let outcome = foresight.judge(&redemption, by).await?;
+        let Outcome::Allowed(preview) = &outcome else { bail!("{outcome:?}") };
+        ensure!(given(preview.gas) > 3_000_000, "{preview:?}");
+    }
 
     stage.node().provider().anvil_set_code(target, insatiable).await?;
     stage.node().provider().anvil_mine(Some(1), None).await?;
     let outcome = stage.foresight().judge(&redemption, by).await?;
     ensure!(matches!(outcome, Outcome::Refused(_)), "{outcome:?}");
+    Ok(())
+}
+
+/// X2: a target that sees by its gas that it is only tried is shown for what it does when it is not.
+#[tokio::test]
+async fn what_is_shown_is_of_the_gas_that_it_gets() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let by = Address::repeat_byte(0x51);
+    let (account, usdc) = (owner.account.address, stage.book().usdc);
+    let (thief, target) = (Address::repeat_byte(0x77), Address::repeat_byte(0x52));
+    // Takes what it is allowed to, unless it has more than three million gas.
+    let pull = transferFromCall { from: account, to: thief, amount: dollars(5_000) }.abi_encode();
+    let code = [
+        &hex!("622dc6c05a11602d57" "6064602f5f39" "5f5f60645f5f73")[..],
+        usdc.as_slice(),
+        &hex!("5af100" "5b00"),
+        &pull,
+    ]
+    .concat();
+    stage.node().provider().anvil_set_code(target, code.into()).await?;
+    let allow = Erc20::approveCall { spender: target, amount: dollars(5_000) };
+    owner.account.act(stage.node(), &owner.signer, &[call(usdc, &allow)]).await?;
+    let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
+    let plain = Execution { target, value: U256::ZERO, data: Bytes::new() };
+    let redemption = Redemption::single(DELEGATION_MANAGER, context, &plain);
+    let foresight = stage.foresight();
+
+    for _ in 0..2 {
+        let outcome = foresight.judge(&redemption, by).await?;
+
+        let Outcome::Allowed(preview) = &outcome else { bail!("{outcome:?}") };
+        let lost = preview.changes.iter().find(|change| {
+            change.of == Held::Balance { asset: Asset::Erc20(usdc), account: thief }
+        });
+        ensure!(lost.is_some_and(|lost| lost.after == dollars(5_000)), "{preview:?}");
+    }
+    Ok(())
+}
+
+/// X2: what one token says of itself does not change what another is seen to have done, whoever is asked first.
+#[tokio::test]
+async fn an_answer_that_moves_something_hides_nothing() -> Result<()> {
+    for target in [
+        address!("0000000000000000000000000000000000002000"),
+        address!("ffffffffffffffffffffffffffffffffffff2000"),
+    ] {
+        let stage = Stage::open().await?;
+        let owner = stage.owner(AccountKind::Stateless7702).await?;
+        let by = Address::repeat_byte(0x51);
+        let (account, usdc) = (owner.account.address, stage.book().usdc);
+        // Called without data it says that it moved something; asked, it gives back what it was given, and answers 1.
+        let back = Erc20::transferCall { to: account, amount: dollars(5_000) }.abi_encode();
+        let code = [
+            &hex!("36602c57" "30337f")[..],
+            Erc20::Transfer::SIGNATURE_HASH.as_slice(),
+            &hex!("60205fa300" "5b604460595f39" "5f5f60445f5f73"),
+            usdc.as_slice(),
+            &hex!("5af150" "60015f5260205ff3"),
+            &back,
+        ]
+        .concat();
+        stage.node().provider().anvil_set_code(target, code.into()).await?;
+        stage.node().provider().anvil_mine(Some(1), None).await?;
+        let give = Erc20::transferCall { to: target, amount: dollars(5_000) };
+        let plain = Execution { target, value: U256::ZERO, data: Bytes::new() };
+        let context = PermissionContext::new(granted(&stage, &owner, by, vec![])?)?;
+        let redemption =
+            Redemption::batch(DELEGATION_MANAGER, context, &[call(usdc, &give), plain]);
+
+        let outcome = stage.foresight().judge(&redemption, by).await?;
+
+        let Outcome::Allowed(preview) = &outcome else { bail!("{outcome:?}") };
+        for (holder, after) in [(account, dollars(5_000)), (target, dollars(5_000))] {
+            let of = Held::Balance { asset: Asset::Erc20(usdc), account: holder };
+            let change = preview.changes.iter().find(|change| change.of == of);
+            ensure!(change.is_some_and(|change| change.after == after), "{preview:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Public nodes take ten requests in one batch, and some take none but single ones: they are asked in parts.
+#[tokio::test]
+async fn a_node_that_takes_little_at_once_is_asked_in_parts() -> Result<()> {
+    for limit in [10usize, 1] {
+        let stage = Stage::open().await?;
+        let (_, agent, _) = golem(&stage, AccountKind::Hybrid, |_| ()).await?;
+        let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+        let refusals = Arc::new(AtomicU64::new(0));
+        let seen = Arc::clone(&refusals);
+        let limited = Fault::Lie(Arc::new(move |answer| {
+            if answer.as_array().is_some_and(|all| all.len() > limit) {
+                seen.fetch_add(1, SeqCst);
+                *answer = serde_json::json!({ "jsonrpc": "2.0", "id": null,
+                    "error": { "code": -32_014, "message": "maximum 10 calls in 1 batch" } });
+            }
+        }));
+        for method in ["eth_getStorageAt", "eth_getBalance", "eth_getCode"] {
+            proxy.fail(method, 10_000, limited.clone());
+        }
+        let foresight = Foresight::new(Node::connect(proxy.url()).await?);
+        let swap = agent.redemption(&fair_swap(&stage, agent.account, dollars(1)))?;
+
+        let outcome = foresight.judge(&swap, agent.key.address()).await?;
+        ensure!(matches!(outcome, Outcome::Allowed(_)), "{limit}: {outcome:?}");
+        ensure!(refusals.swap(0, SeqCst) > 0, "{limit}: never too much");
+
+        // What it takes is known from then on.
+        stage.node().provider().anvil_mine(Some(1), None).await?;
+        let outcome = foresight.judge(&swap, agent.key.address()).await?;
+        ensure!(matches!(outcome, Outcome::Allowed(_)), "{limit}: {outcome:?}");
+        assert_eq!(refusals.load(SeqCst), 0, "{limit}");
+    }
+    Ok(())
+}
+
+/// Of several nodes behind one address one does not have the block yet: it is asked until it has.
+#[tokio::test]
+async fn a_node_that_does_not_have_the_block_yet_is_asked_again() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (_, agent, _) = golem(&stage, AccountKind::Hybrid, |_| ()).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let late = Fault::Lie(Arc::new(|answer| {
+        for one in answer.as_array_mut().into_iter().flatten() {
+            let id = one.get("id").cloned();
+            *one = serde_json::json!({ "jsonrpc": "2.0", "id": id,
+                "error": { "code": -32_000, "message": "header not found" } });
+        }
+    }));
+    proxy.fail("eth_getBalance", 2, late);
+    let foresight = Foresight::new(Node::connect(proxy.url()).await?);
+    let swap = agent.redemption(&fair_swap(&stage, agent.account, dollars(1)))?;
+
+    let outcome = foresight.judge(&swap, agent.key.address()).await?;
+
+    ensure!(matches!(outcome, Outcome::Allowed(_)), "{outcome:?}");
+    assert_eq!(proxy.failed(), 2);
     Ok(())
 }
 

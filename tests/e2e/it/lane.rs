@@ -996,3 +996,23 @@ async fn grants_of_two_owners_are_redeemed_together_or_not_at_all() -> Result<()
     ensure!(matches!(broke, Landing::Refused(_)), "{broke:?}");
     Ok(())
 }
+
+/// Nodes take one transaction at a time of an account that EIP-7702 gave code: the next is handed in as soon as it is taken,
+/// and not when patience ends.
+#[tokio::test]
+async fn what_a_node_takes_one_at_a_time_does_not_wait_out_its_patience() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let line = Line::to(&stage, proxy.url(), 5, policy()).await?;
+    let words = "in-flight transaction limit reached for delegated accounts";
+    let no = json!({ "error": { "code": -32_000, "message": words } });
+    proxy.fail("eth_sendRawTransaction", 3, Fault::Claim(Arc::new(move || no.clone())));
+
+    // Whoever waits for his patience to end is given up on at the same moment.
+    let landing = line.lane.redeem(line.sale(&stage, 10)).await?;
+
+    done(&landing)?;
+    assert_eq!(proxy.failed(), 3);
+    assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}

@@ -2,18 +2,26 @@
 //! two of three. Each deed is a signature, or one transaction.
 
 use alloy::{
-    primitives::{Address, B256, Bytes, U256},
+    primitives::{
+        Address, B256, Bytes, U256,
+        aliases::{I24, U24},
+    },
     providers::{Provider, ext::AnvilApi},
     sol_types::SolCall,
 };
 use anyhow::{Context as _, Result, ensure};
-use bardo_bindings::{GolemRegistry, defi::Erc20, framework::DELEGATION_MANAGER, golem_registry};
+use bardo_bindings::{
+    GolemRegistry,
+    defi::{Erc20, Erc4626, NonfungiblePositionManager, Weth9},
+    framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint},
+    golem_registry,
+};
 use bardo_testkit::{
     Agent, Fault, MultiSigOwner, Owner, Proxy, STIPEND, Stage, chartered, dollars, fair_swap,
 };
 use golem_chain::{
-    AccountKind, Node, OWNER_FEE_CEILING, OwnerCall, OwnerError, SharedAccount, environment,
-    local::CharterParties,
+    AccountKind, Node, OWNER_FEE_CEILING, OwnerCall, OwnerError, SharedAccount, Withdrawal,
+    Withdrawn, environment, local::CharterParties,
 };
 use golem_custody::{DenialCode, Execution, Redemption, SessionKey, SessionSigner};
 use golem_delegation::{
@@ -232,26 +240,83 @@ async fn every_kind_of_owner_grants_adjusts_feeds_revokes_and_takes_everything_o
         }
         assert_eq!(refused(&stage, &agent, 1).await?, DenialCode::Revoked);
 
-        // Everything out, by one transaction.
-        let (usdc, weth) = (stage.book().usdc, stage.book().weth);
-        let mut calls = Vec::new();
-        for token in [usdc, weth] {
-            let amount = stage.balance_of(token, ruler.account()).await?;
-            let send = Erc20::transferCall { to: HOME, amount };
-            calls.push(Execution {
-                target: token,
-                value: U256::ZERO,
-                data: send.abi_encode().into(),
-            });
-        }
+        // Everything out, by one transaction: tokens, shares of a vault, a liquidity position, coins, and what lies with
+        // the entry point.
+        let held = invested(&stage, &ruler).await?;
+        let withdrawal = Withdrawal {
+            to: HOME,
+            tokens: held.to_vec(),
+            collections: vec![stage.book().position_manager],
+            ether: true,
+        };
         let before = ruler.sent(&stage).await?;
-        ruler.does(&stage, &calls).await?;
+        let withdrawn = match &ruler {
+            Ruler::One(owner) => {
+                let (account, signer) = (&owner.account, &owner.signer);
+                account.withdraw(stage.node(), signer, &withdrawal, OWNER_FEE_CEILING).await?
+            }
+            Ruler::Several { owners, shared } => {
+                let keys = owners.keys();
+                shared.withdraw(stage.node(), keys, &withdrawal, OWNER_FEE_CEILING).await?
+            }
+        };
+        let Withdrawn::Done { moved, .. } = withdrawn else { anyhow::bail!("{withdrawn:?}") };
+        assert_eq!(moved.len(), 6, "{moved:?}");
         assert_eq!(ruler.sent(&stage).await?, before + 1);
-        for token in [usdc, weth] {
-            assert_eq!(stage.balance_of(token, ruler.account()).await?, U256::ZERO);
+        let account = ruler.account();
+        for token in held.into_iter().chain([ENTRY_POINT, stage.book().position_manager]) {
+            assert_eq!(stage.balance_of(token, account).await?, U256::ZERO, "{token}");
         }
+        let coins = stage.node().balance(account).await?;
+        let gas = U256::from(10_000_000_000_000_000_u64);
+        ensure!(coins.is_zero() || (account == ruler.registrant() && coins < gas), "{coins}");
     }
     Ok(())
+}
+
+/// Some of everything that an account can hold; gives its tokens.
+async fn invested(stage: &Stage, ruler: &Ruler) -> Result<[Address; 3]> {
+    let (book, account) = (stage.book(), ruler.account());
+    let [usdc, weth, vault] = [book.usdc, book.weth, book.vault];
+    stage.fund(account, STIPEND * U256::from(4), dollars(1_000)).await?;
+    let call = |target, value, data: Vec<u8>| Execution { target, value, data: data.into() };
+    let allow = |token: Address, spender: Address| {
+        let allow = Erc20::approveCall { spender, amount: U256::MAX };
+        call(token, U256::ZERO, allow.abi_encode())
+    };
+    let open = NonfungiblePositionManager::mintCall {
+        params: NonfungiblePositionManager::MintParams {
+            token0: weth,
+            token1: usdc,
+            fee: U24::from(500),
+            tickLower: I24::try_from(-887_270)?,
+            tickUpper: I24::try_from(887_270)?,
+            amount0Desired: STIPEND / U256::from(2),
+            amount1Desired: dollars(100),
+            amount0Min: U256::ZERO,
+            amount1Min: U256::ZERO,
+            recipient: account,
+            deadline: U256::MAX,
+        },
+    };
+    let deposit = Erc4626::depositCall { assets: dollars(100), receiver: account };
+    let leave = EntryPoint::depositToCall { account };
+    let positions = book.position_manager;
+    ruler
+        .does(
+            stage,
+            &[
+                call(weth, STIPEND, Weth9::depositCall {}.abi_encode()),
+                allow(usdc, vault),
+                call(vault, U256::ZERO, deposit.abi_encode()),
+                allow(usdc, positions),
+                allow(weth, positions),
+                call(positions, U256::ZERO, open.abi_encode()),
+                call(ENTRY_POINT, U256::from(7), leave.abi_encode()),
+            ],
+        )
+        .await?;
+    Ok([usdc, weth, vault])
 }
 
 /// What two agreed to is all that one of them can do, once.

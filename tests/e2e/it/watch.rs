@@ -250,3 +250,24 @@ async fn a_node_that_fails_is_no_answer() -> Result<()> {
     }
     Ok(())
 }
+
+/// A block of a rollup is two seconds: whether a grant lives is known in a few round trips, however much it holds.
+#[tokio::test]
+async fn a_look_takes_a_few_round_trips() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Hybrid).await?;
+    let agent = Agent::chartered(&stage, &owner, |_| ()).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::from_millis(50)).await?;
+    let node = Node::connect(proxy.url()).await?;
+    let _ = (proxy.requests(), proxy.round_trips());
+    let watched = watching_on(Heads::of(node, OFTEN), &agent.grant)?;
+    let block = revoke_all(&stage, &owner).await?;
+
+    let end = ended(watched).await?;
+
+    assert_eq!(end.block.number, block);
+    // At most one look before the revocation, one on its block, and the heads asked for in between.
+    let trips = proxy.round_trips();
+    ensure!(trips <= 12, "{trips} round trips");
+    Ok(())
+}

@@ -41,14 +41,14 @@ the framework stands there, or where another owner rules it."))]
 
     /// Get everything out of your account, in one transaction of your key
     #[command(after_help = with_proxy_note!("Examples:
-  bardo vault withdraw --rpc URL --token 0x… --token 0x… --all-ether --key-file owner.key
+  bardo vault withdraw --rpc URL --token 0x… --positions 0x… --all-ether --key-file owner.key
   bardo vault withdraw --rpc URL --account 0xYOUR-EOA --to 0x… --token 0x… --key-file owner.key
   bardo vault withdraw --rpc URL --account 0xMULTISIG --to 0x… --all-ether --key-file one.key --co-key-file two.key
 
 All of each token that is named leaves, or nothing does. A vault that holds something but was
 not created yet is created by a transaction before. An EOA that empties itself (--account, its
-own address) keeps what its gas may cost. What is not named stays: other tokens, positions,
-deposits at the EntryPoint. With --account no proxy code is needed."))]
+own address) keeps what its gas may cost. What is not named stays. Positions leave as they are,
+a hundred at once. With --account no proxy code is needed."))]
     Withdraw(VaultWithdrawArgs),
 }
 
@@ -103,7 +103,10 @@ pub(crate) struct VaultWithdrawArgs {
     /// A token to take out, all of it; may be repeated
     #[arg(long = "token", value_name = "ADDRESS", value_parser = input::address)]
     pub(crate) tokens: Vec<Address>,
-    /// All native coins too
+    /// A collection of which to take everything out, such as Uniswap's position manager; may be repeated
+    #[arg(long = "positions", value_name = "ADDRESS", value_parser = input::address)]
+    pub(crate) collections: Vec<Address>,
+    /// All native coins too, and what lies with the entry point
     #[arg(long)]
     pub(crate) all_ether: bool,
     /// A further key of an account that several keys rule; may be repeated. All of them sign, and one of them sends

@@ -5,6 +5,7 @@ use crate::{
 };
 use alloy::primitives::{Address, U256};
 use anyhow::{anyhow, ensure};
+use bardo_bindings::framework::ENTRY_POINT;
 use golem_chain::{
     Account, AccountCode, Holdings, Moved, Node, OwnerError, SharedAccount, Withdrawal, Withdrawn,
     account_code, hybrid_account,
@@ -132,7 +133,12 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
         .collect::<Result<_, _>>()
         .or_use()?;
     let node = args.send.connect().await?;
-    let withdrawal = Withdrawal { to, tokens: args.tokens.clone(), ether: args.all_ether };
+    let withdrawal = Withdrawal {
+        to,
+        tokens: args.tokens.clone(),
+        collections: args.collections.clone(),
+        ether: args.all_ether,
+    };
     let withdrawn = if keys.is_empty() {
         match alone(args, &node, &signer, vault, from, &withdrawal).await {
             // One key may be enough for an account of several.
@@ -215,12 +221,13 @@ async fn together(
 /// What nobody can have meant.
 fn sensible(args: &VaultWithdrawArgs, from: Address, to: Address) -> anyhow::Result<()> {
     ensure!(
-        args.all_ether || !args.tokens.is_empty(),
-        "say what to take out: --token ADDRESS, --all-ether"
+        args.all_ether || !args.tokens.is_empty() || !args.collections.is_empty(),
+        "say what to take out: --token ADDRESS, --positions ADDRESS, --all-ether"
     );
     ensure!(to != from, "{from} would send to itself: say where with --to ADDRESS");
     ensure!(!to.is_zero(), "nobody holds the key of address zero");
-    ensure!(!args.tokens.contains(&to), "{to} is one of the tokens: what is sent there is lost");
+    let lost = args.tokens.contains(&to) || args.collections.contains(&to);
+    ensure!(!lost, "{to} is one of the tokens: what is sent there is lost");
     Ok(())
 }
 
@@ -252,13 +259,19 @@ fn refused_by_us(error: OwnerError) -> Result<Answer, Failure> {
 }
 
 fn row(moved: &Moved) -> Value {
-    let Moved { token, amount, left } = moved;
-    json!({ "token": token, "amount": amount.to_string(), "left": left.to_string() })
+    let Moved { token, item, amount, left } = moved;
+    let item = item.map(|id| id.to_string());
+    json!({ "token": token, "item": item, "amount": amount.to_string(), "left": left.to_string() })
 }
 
 fn line(moved: &Moved) -> String {
-    let Moved { token, amount, left } = moved;
-    let what = token.map_or_else(|| "wei".to_owned(), |token| format!("of {token}"));
+    let Moved { token, item, amount, left } = moved;
+    let what = match (token, item) {
+        (None, _) => "wei".to_owned(),
+        (Some(ENTRY_POINT), None) => "wei that lay with the entry point".to_owned(),
+        (Some(token), None) => format!("of {token}"),
+        (Some(token), Some(id)) => format!("item of {token}: {id}"),
+    };
     let stays = if *left == U256::ZERO { String::new() } else { format!("; {left} stay") };
     format!("  {amount} {what}{stays}\n")
 }

@@ -1,20 +1,25 @@
 //! What runs calls on a state.
 
-use super::State;
+use super::{State, Unread};
 use crate::refusal::{Failure, Frame, Lack};
 use alloy::primitives::{Address, Bytes, U256, address, map::HashMap};
 use revm::{
-    Context, ExecuteEvm, InspectEvm as _, Inspector, MainContext as _,
-    context::{BlockEnv, Cfg, ContextSetters as _, ContextTr, Evm, FrameStack, TxEnv},
-    context_interface::result::ExecutionResult,
+    Context, ExecuteEvm as _, MainContext as _,
+    context::{
+        BlockEnv, Cfg, ContextSetters as _, ContextTr, Evm, FrameStack, JournalTr as _, TxEnv,
+    },
+    context_interface::result::{EVMError, ExecutionResult},
     database::WrapDatabaseRef,
     handler::{
-        EthFrame, EthPrecompiles, Handler as _, MainnetContext, MainnetHandler, PrecompileProvider,
-        instructions::EthInstructions, precompile_output_to_interpreter_result,
+        EthFrame, EthPrecompiles, EvmTr, FrameInitOrResult, FrameResult, Handler as _,
+        ItemOrResult, MainnetContext, MainnetHandler, PrecompileProvider,
+        evm::{ContextDbError, FrameInitResult},
+        instructions::EthInstructions,
+        precompile_output_to_interpreter_result,
     },
     interpreter::{
-        CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, InstructionResult,
-        InterpreterResult, interpreter::EthInterpreter,
+        CallInputs, CallScheme, FrameInput, InstructionResult, InterpreterResult,
+        interpreter::EthInterpreter, interpreter_action::FrameInit,
     },
     precompile::{PrecompileOutput, secp256k1::ECRECOVER},
     primitives::{AddressSet, TxKind, hardfork::SpecId},
@@ -22,7 +27,6 @@ use revm::{
 use std::{
     cell::Cell,
     mem,
-    ops::{Deref, DerefMut},
     sync::{Mutex, PoisonError},
 };
 
@@ -39,19 +43,29 @@ type Database<'a> = MainnetContext<WrapDatabaseRef<&'a State>>;
 type Frames = FrameStack<EthFrame<EthInterpreter>>;
 type Inner<'a> = Evm<
     Database<'a>,
-    Witness,
+    (),
     EthInstructions<EthInterpreter, Database<'a>>,
     Precompiles<'a>,
     EthFrame<EthInterpreter>,
 >;
+/// Why a run did not come to an end.
+pub(super) type Stopped = EVMError<Unread>;
 
 thread_local! {
     /// The stacks of the last machine of this thread. Each is 32 KiB: made anew for every run, they cost more than a tenth of it.
     static FRAMES: Cell<Option<Frames>> = const { Cell::new(None) };
 }
 
-/// Runs calls in one block, on the state that was read of it.
-pub(super) struct Machine<'a>(Inner<'a>);
+/// Runs calls in one block, on the state that was read of it, and sees which calls are made.
+///
+/// It looks on where a call begins and where it ends, and not at every instruction as an inspector does: that costs a tenth of
+/// the time.
+pub(super) struct Machine<'a> {
+    inner: Inner<'a>,
+    witness: Witness,
+    /// Whether what runs is a question, which must not change anything.
+    asking: bool,
+}
 
 impl<'a> Machine<'a> {
     pub(super) fn new(state: &'a State, rules: Rules, number: u64, signers: &'a Signers) -> Self {
@@ -80,55 +94,134 @@ impl<'a> Machine<'a> {
                 cfg.disable_fee_charge = true;
             });
         let spec = ctx.cfg.spec;
-        Self(Evm {
+        let inner = Evm {
             ctx,
-            inspector: Witness::default(),
+            inspector: (),
             instruction: EthInstructions::new_mainnet_with_spec(spec),
             precompiles: Precompiles { all: EthPrecompiles::new(spec), signers },
             frame_stack: FRAMES.take().unwrap_or_default(),
-        })
+        };
+        Self { inner, witness: Witness::default(), asking: false }
     }
 
     /// A contract that the chain may have built in, that was touched, and that this machine does not have: what it would
     /// have done is not known. Such contracts stand at the lowest addresses.
     pub(super) fn built_in(&self) -> Option<Address> {
-        let touched = self.0.ctx.journal().state.keys();
-        let low = |address: &&Address| !address.is_zero() && **address < FIRST;
-        let known = self.0.precompiles.all.warm_addresses();
-        touched.filter(low).find(|address| !known.contains(*address)).copied()
+        let low = |address: &Address| !address.is_zero() && *address < FIRST;
+        let known = self.inner.precompiles.all.warm_addresses();
+        self.touched().map(|(address, _)| address).find(|it| low(it) && !known.contains(it))
     }
 
-    /// Calls a contract as nobody, in whatever state there is, for little gas: nothing is paid, and no place is taken.
-    pub(super) fn ask(
-        &mut self,
-        to: Address,
-        data: Bytes,
-    ) -> Result<ExecutionResult, <Inner<'a> as ExecuteEvm>::Error> {
-        self.0.ctx.set_tx(TxEnv {
+    /// Whoever was touched so far, and his coins.
+    pub(super) fn touched(&self) -> impl Iterator<Item = (Address, U256)> {
+        let state = &self.inner.ctx.journal().state;
+        state.iter().map(|(address, account)| (*address, account.info.balance))
+    }
+
+    /// The coins of an account, as they are now.
+    pub(super) fn coins(&mut self, address: Address) -> Result<U256, Unread> {
+        Ok(self.inner.ctx.journal_mut().load_account(address)?.data.info.balance)
+    }
+
+    /// Whether there is code at an address, as it is now.
+    pub(super) fn has_code(&mut self, address: Address) -> Result<bool, Unread> {
+        let account = self.inner.ctx.journal_mut().load_account_with_code(address)?;
+        Ok(!account.data.info.is_empty_code_hash())
+    }
+
+    /// Calls a contract as nobody, in whatever state there is, for little gas: nothing is paid, no place is taken, and who
+    /// would change anything in answering does not answer. Otherwise one token's answer could hide what another moved.
+    pub(super) fn ask(&mut self, to: Address, data: Bytes) -> Result<ExecutionResult, Stopped> {
+        self.inner.ctx.set_tx(TxEnv {
             kind: TxKind::Call(to),
             data,
             gas_limit: QUESTION_GAS,
             ..TxEnv::default()
         });
-        MainnetHandler::default().run_system_call(&mut self.0)
+        self.asking = true;
+        let answer = MainnetHandler::default().run_system_call(self);
+        self.asking = false;
+        answer
     }
 
-    /// Runs a call, and says which calls it made; none where it failed.
-    pub(super) fn made(
-        mut self,
-        transaction: TxEnv,
-    ) -> Result<Option<Vec<Made>>, <Inner<'a> as ExecuteEvm>::Error> {
-        let result = self.0.inspect_one_tx(transaction)?;
-        Ok(result.is_success().then(|| mem::take(&mut self.0.inspector.made)))
+    /// Runs a call. What it did stays until it is forgotten.
+    pub(super) fn run(&mut self, transaction: TxEnv) -> Result<Seen, Stopped> {
+        self.witness = Witness::default();
+        self.inner.ctx.set_tx(transaction);
+        let result: Result<_, Stopped> = MainnetHandler::default().run(self);
+        let result = result?;
+        let Witness { failed, made, .. } = mem::take(&mut self.witness);
+        Ok(Seen { result, made, failed })
     }
 
-    /// Runs a call that reverts, and says how it did.
-    pub(super) fn failure(
-        mut self,
-        transaction: TxEnv,
-    ) -> Result<Option<Failure>, <Inner<'a> as ExecuteEvm>::Error> {
-        let _reverted = self.0.inspect_one_tx(transaction)?;
-        Ok(mem::take(&mut self.0.inspector.failed))
+    /// Forgets whatever was done: what is seen next is how it was.
+    pub(super) fn forget(&mut self) {
+        drop(self.inner.finalize());
+    }
+}
+
+/// How a call went.
+pub(super) struct Seen {
+    pub(super) result: ExecutionResult,
+    /// The calls that took effect.
+    pub(super) made: Vec<Made>,
+    /// How it failed, if it did.
+    pub(super) failed: Option<Failure>,
+}
+
+impl<'a> EvmTr for Machine<'a> {
+    type Context = Database<'a>;
+    type Instructions = EthInstructions<EthInterpreter, Database<'a>>;
+    type Precompiles = Precompiles<'a>;
+    type Frame = EthFrame<EthInterpreter>;
+
+    fn all(&self) -> (&Self::Context, &Self::Instructions, &Self::Precompiles, &Frames) {
+        self.inner.all()
+    }
+
+    fn all_mut(
+        &mut self,
+    ) -> (&mut Self::Context, &mut Self::Instructions, &mut Self::Precompiles, &mut Frames) {
+        self.inner.all_mut()
+    }
+
+    fn frame_init(
+        &mut self,
+        mut init: FrameInit,
+    ) -> Result<FrameInitResult<'_, Self::Frame>, ContextDbError<Self::Context>> {
+        if self.asking {
+            if let FrameInput::Call(inputs) = &mut init.frame_input {
+                inputs.is_static = true;
+            }
+            return self.inner.frame_init(init);
+        }
+        self.witness.begins(&init.frame_input, &mut self.inner.ctx);
+        let input = init.frame_input.clone();
+        if let ItemOrResult::Result(result) = self.inner.frame_init(init)? {
+            self.witness.ends(&input, &result, &self.inner.ctx);
+            return Ok(ItemOrResult::Result(result));
+        }
+        Ok(ItemOrResult::Item(self.inner.frame_stack.get()))
+    }
+
+    fn frame_run(
+        &mut self,
+    ) -> Result<FrameInitOrResult<Self::Frame>, ContextDbError<Self::Context>> {
+        let next = self.inner.frame_run()?;
+        if !self.asking
+            && let ItemOrResult::Result(result) = &next
+        {
+            let frame = self.inner.frame_stack.get();
+            self.witness.ends(&frame.input, result, &self.inner.ctx);
+        }
+        Ok(next)
+    }
+
+    fn frame_return_result(
+        &mut self,
+        result: FrameResult,
+    ) -> Result<Option<FrameResult>, ContextDbError<Self::Context>> {
+        self.inner.frame_return_result(result)
     }
 }
 
@@ -148,10 +241,9 @@ pub(super) struct Made {
     pub(super) input: Bytes,
 }
 
-/// Sees which calls are made and which fail, and whose failures their callers pass on. Runs that are not inspected do not know
-/// of it.
+/// Sees which calls are made and which fail, and whose failures their callers pass on.
 #[derive(Default)]
-pub(super) struct Witness {
+struct Witness {
     /// What each call that is under way was asked, how the last one that it made failed, and how many were made before it.
     under_way: Vec<(Bytes, Option<Failure>, usize)>,
     failed: Option<Failure>,
@@ -159,73 +251,54 @@ pub(super) struct Witness {
 }
 
 impl Witness {
-    fn ended(&mut self, result: &InterpreterResult, frame: impl FnOnce(Bytes) -> Frame) {
-        let Some((input, last, before)) = self.under_way.pop() else { return };
-        let failure =
-            (!result.is_ok()).then(|| Failure::of(result.output.clone(), frame(input), last));
-        if failure.is_some() {
-            self.made.truncate(before);
+    fn begins(&mut self, input: &FrameInput, context: &mut Database<'_>) {
+        let before = self.made.len();
+        let FrameInput::Call(inputs) = input else {
+            return self.under_way.push((Bytes::new(), None, before));
+        };
+        let input = inputs.input.bytes(context);
+        if inputs.scheme == CallScheme::Call {
+            let (from, to) = (inputs.caller, inputs.target_address);
+            let value = inputs.transfer_value().unwrap_or_default();
+            self.made.push(Made { from, to, value, input: input.clone() });
         }
+        self.under_way.push((input, None, before));
+    }
+
+    fn ends(&mut self, input: &FrameInput, result: &FrameResult, context: &Database<'_>) {
+        let Some((asked, last, before)) = self.under_way.pop() else { return };
+        let ended = result.interpreter_result();
+        let failure = (!ended.is_ok()).then(|| {
+            self.made.truncate(before);
+            Failure::of(ended.output.clone(), frame(input, asked, result, context), last)
+        });
         *self.under_way.last_mut().map_or(&mut self.failed, |(_, last, _)| last) = failure;
     }
 }
 
-impl Inspector<Database<'_>> for Witness {
-    fn call(&mut self, context: &mut Database<'_>, inputs: &mut CallInputs) -> Option<CallOutcome> {
-        let input = inputs.input.bytes(context);
-        self.under_way.push((input.clone(), None, self.made.len()));
-        if inputs.scheme == CallScheme::Call {
-            let (from, to) = (inputs.caller, inputs.target_address);
-            let value = inputs.transfer_value().unwrap_or_default();
-            self.made.push(Made { from, to, value, input });
-        }
-        None
-    }
-
-    fn call_end(
-        &mut self,
-        context: &mut Database<'_>,
-        inputs: &CallInputs,
-        outcome: &mut CallOutcome,
-    ) {
-        let poor = outcome.result.result == InstructionResult::OutOfFunds;
-        let lack = inputs.transfer_value().filter(|_| poor).map(|value| {
-            let account = inputs.transfer_from();
-            let holds = context.journal().state.get(&account).map(|account| account.info.balance);
-            Lack { account, value, holds }
-        });
-        let lent = matches!(inputs.scheme, CallScheme::DelegateCall | CallScheme::CallCode);
-        self.ended(&outcome.result, |input| Frame { to: inputs.target_address, input, lent, lack });
-    }
-
-    fn create(&mut self, _: &mut Database<'_>, _: &mut CreateInputs) -> Option<CreateOutcome> {
-        self.under_way.push((Bytes::new(), None, self.made.len()));
-        None
-    }
-
-    fn create_end(&mut self, _: &mut Database<'_>, _: &CreateInputs, outcome: &mut CreateOutcome) {
-        let to = outcome.address.unwrap_or_default();
-        self.ended(&outcome.result, |input| Frame { to, input, lent: false, lack: None });
-    }
-}
-
-impl<'a> Deref for Machine<'a> {
-    type Target = Inner<'a>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-impl DerefMut for Machine<'_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.0
-    }
+/// A call that failed.
+fn frame(input: &FrameInput, asked: Bytes, result: &FrameResult, context: &Database<'_>) -> Frame {
+    let FrameInput::Call(inputs) = input else {
+        let created = match result {
+            FrameResult::Create(outcome) => outcome.address,
+            FrameResult::Call(_) => None,
+        };
+        let to = created.unwrap_or_default();
+        return Frame { to, input: asked, lent: false, lack: None };
+    };
+    let poor = result.interpreter_result().result == InstructionResult::OutOfFunds;
+    let lack = inputs.transfer_value().filter(|_| poor).map(|value| {
+        let account = inputs.transfer_from();
+        let holds = context.journal().state.get(&account).map(|account| account.info.balance);
+        Lack { account, value, holds }
+    });
+    let lent = matches!(inputs.scheme, CallScheme::DelegateCall | CallScheme::CallCode);
+    Frame { to: inputs.target_address, input: asked, lent, lack }
 }
 
 impl Drop for Machine<'_> {
     fn drop(&mut self) {
-        let frames = mem::take(&mut self.0.frame_stack);
+        let frames = mem::take(&mut self.inner.frame_stack);
         // A thread that ends has no more use for them.
         let _ = FRAMES.try_with(|kept| kept.set(Some(frames)));
     }

@@ -1,12 +1,17 @@
 //! What is known of one block's state.
 
-use crate::{ChainFault, Node, node::rpc};
+use crate::{
+    ChainFault, Node,
+    node::rpc,
+    snapshot::{POLL, lacks_block},
+};
 use alloy::{
     eips::BlockId,
     primitives::{Address, B256, Bytes, U256, map::HashMap},
     providers::Provider,
     rpc::{
         client::{BatchRequest, Waiter},
+        json_rpc::{RpcRecv, RpcSend},
         types::Header,
     },
     transports::{RpcError, TransportErrorKind},
@@ -22,12 +27,13 @@ use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
-use tokio::task::JoinSet;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 
 /// Blocks after which what nobody used is forgotten, so that what is re-read does not grow for ever.
 const FORGOTTEN_AFTER: u64 = 64;
-/// Most requests in one batch; larger ones are sent in parts, all at once.
-const BATCH: usize = 500;
 
 /// A piece of state that was never read. The machine stops at it: a zero in its place would be a guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
@@ -164,7 +170,21 @@ impl State {
         codes: &Codes,
     ) -> Result<(), ChainFault> {
         let number = self.header.number;
-        let answers = ask(node, self.header.hash, wanted, codes).await?;
+        let began = Instant::now();
+        let answers = loop {
+            match ask(node, self.header.hash, wanted, codes).await {
+                Ok(answers) => break answers,
+                // Of several nodes behind one address one may not have the block yet.
+                Err(Refused::Alone(fault))
+                    if lacks_block(&fault) && began.elapsed() < node.catching_up() =>
+                {
+                    sleep(POLL).await;
+                }
+                // Nodes have no code for what is too much at once: whatever they refuse is asked for in smaller parts.
+                Err(Refused::Together(size, _)) if size > 1 => node.takes_less_than(size),
+                Err(Refused::Together(_, fault) | Refused::Alone(fault)) => return Err(fault),
+            }
+        };
         for answer in answers {
             match answer {
                 Answer::Account(address, info) => {
@@ -233,70 +253,98 @@ struct Hashed {
 
 type Fault = RpcError<TransportErrorKind>;
 
+/// Why there is no answer.
+enum Refused {
+    /// A whole batch of so many was refused.
+    Together(usize, ChainFault),
+    /// One request was.
+    Alone(ChainFault),
+}
+
 async fn ask(
     node: &Node,
     at: B256,
     wanted: &BTreeSet<Unread>,
     codes: &Codes,
-) -> Result<Vec<Answer>, ChainFault> {
-    let fault = || rpc("the state of a block");
+) -> Result<Vec<Answer>, Refused> {
+    let fault = |source| Refused::Alone(rpc("the state of a block")(source));
     let at = BlockId::hash_canonical(at);
-    let client = node.provider().client();
     let mut pending = Vec::with_capacity(wanted.len());
-    let mut batches = JoinSet::new();
-    let mut batch = BatchRequest::new(client);
-    let mut size = 0;
+    let mut batches = Batches { node, most: node.batch(), sent: JoinSet::new(), open: None };
     for one in wanted {
-        let asked = match *one {
+        pending.push(match *one {
             Unread::Account(address) => {
-                size += 3;
                 let code = match codes.get(&address) {
                     Some((code, hash)) => Code::Known(code.clone(), *hash),
-                    None => {
-                        Code::Asked(batch.add_call("eth_getCode", &(address, at)).map_err(fault())?)
-                    }
+                    None => Code::Asked(batches.add("eth_getCode", &(address, at)).map_err(fault)?),
                 };
-                Pending::Account(
-                    address,
-                    batch.add_call("eth_getBalance", &(address, at)).map_err(fault())?,
-                    batch.add_call("eth_getTransactionCount", &(address, at)).map_err(fault())?,
-                    code,
-                )
+                let balance = batches.add("eth_getBalance", &(address, at)).map_err(fault)?;
+                let nonce =
+                    batches.add("eth_getTransactionCount", &(address, at)).map_err(fault)?;
+                Pending::Account(address, balance, nonce, code)
             }
             Unread::Slot(address, slot) => {
-                size += 1;
-                let value = batch.add_call("eth_getStorageAt", &(address, slot, at));
-                Pending::Slot(address, slot, value.map_err(fault())?)
+                let value = batches.add("eth_getStorageAt", &(address, slot, at)).map_err(fault)?;
+                Pending::Slot(address, slot, value)
             }
             Unread::BlockHash(number) => {
-                size += 1;
-                let block = batch.add_call(
-                    "eth_getBlockByNumber",
-                    &(alloy::eips::BlockNumberOrTag::Number(number), false),
-                );
-                Pending::BlockHash(number, block.map_err(fault())?)
+                let which = alloy::eips::BlockNumberOrTag::Number(number);
+                let block = batches.add("eth_getBlockByNumber", &(which, false));
+                Pending::BlockHash(number, block.map_err(fault)?)
             }
-        };
-        pending.push(asked);
-        if size >= BATCH {
-            batches.spawn(std::mem::replace(&mut batch, BatchRequest::new(client)).send());
-            size = 0;
-        }
+        });
     }
-    if size > 0 {
-        batches.spawn(batch.send());
-    }
-    while let Some(sent) = batches.join_next().await {
+    batches.send();
+    let mut refused = None;
+    while let Some(sent) = batches.sent.join_next().await {
         // A batch that panics would be a fault of ours; its answers never come, and so nothing is decided.
-        if let Ok(answered) = sent {
-            answered.map_err(fault())?;
+        if let Ok((size, Err(no))) = sent {
+            // What a node says to nothing in particular it says to all of it; anything else is no word of the node's.
+            let whole = no.as_error_resp().is_some();
+            let no = rpc("the state of a block")(no);
+            refused = Some(if whole { Refused::Together(size, no) } else { Refused::Alone(no) });
         }
+    }
+    if let Some(refused) = refused {
+        return Err(refused);
     }
     let mut answers = Vec::with_capacity(pending.len());
     for one in pending {
-        answers.push(answered(one).await.map_err(fault())?);
+        answers.push(answered(one).await.map_err(fault)?);
     }
     Ok(answers)
+}
+
+/// Requests on their way in parts that a node takes, all at once.
+struct Batches<'a> {
+    node: &'a Node,
+    most: usize,
+    sent: JoinSet<(usize, Result<(), Fault>)>,
+    open: Option<(BatchRequest<'a>, usize)>,
+}
+
+impl<'a> Batches<'a> {
+    fn add<P: RpcSend, R: RpcRecv>(
+        &mut self,
+        method: &'static str,
+        params: &P,
+    ) -> Result<Waiter<R>, Fault> {
+        if self.open.as_ref().is_some_and(|(_, size)| *size >= self.most) {
+            self.send();
+        }
+        let node: &'a Node = self.node;
+        let begin = || (BatchRequest::new(node.provider().client()), 0);
+        let (batch, size) = self.open.get_or_insert_with(begin);
+        *size = size.saturating_add(1);
+        batch.add_call(method, params)
+    }
+
+    fn send(&mut self) {
+        if let Some((batch, size)) = self.open.take() {
+            let sending = batch.send();
+            self.sent.spawn(async move { (size, sending.await.map(|_| ())) });
+        }
+    }
 }
 
 async fn answered(pending: Pending) -> Result<Answer, Fault> {
