@@ -122,7 +122,8 @@ fn redemption() -> Redemption {
     Redemption::single(DELEGATION_MANAGER, context, &call)
 }
 
-/// Code that logs what a manager logs of [`redemption`], and does nothing else.
+/// Code that is everything at once: as the manager it logs what a manager logs of [`redemption`] and calls the account, as the account
+/// it makes the call, and as anything else it does nothing.
 fn says_redeemed() -> Bytes {
     let event = DelegationManager::RedeemedDelegation {
         rootDelegator: Address::repeat_byte(2),
@@ -138,14 +139,45 @@ fn says_redeemed() -> Bytes {
     };
     let log = event.encode_log_data();
     let length = u16::try_from(log.data.len()).unwrap().to_be_bytes();
-    // CODECOPY(0, 0, length) from behind the code; the topics, the last first; LOG3; STOP.
-    let mut code = vec![0x61, length[0], length[1], 0x60, 0, 0x60, 0, 0x39];
-    for topic in log.topics().iter().rev() {
-        code.push(0x7f);
-        code.extend(topic);
-    }
-    code.extend([0x61, length[0], length[1], 0x60, 0, 0xa3, 0x00]);
-    code[4] = u8::try_from(code.len()).unwrap();
+    let account = Address::repeat_byte(2);
+    // PUSH0 five times: no value, nothing given, nothing wanted.
+    let nothing = [0x5f; 5];
+    let push2 = |at: usize| {
+        let [high, low] = u16::try_from(at).unwrap().to_be_bytes();
+        [0x61, high, low]
+    };
+    let built = |as_account: usize, otherwise: usize, data: usize| {
+        let mut code = vec![0x30, 0x73];
+        code.extend(account);
+        code.push(0x14);
+        code.extend(push2(as_account));
+        code.extend([0x57, 0x30, 0x73]);
+        code.extend(DELEGATION_MANAGER);
+        code.extend([0x14, 0x15]);
+        code.extend(push2(otherwise));
+        // CODECOPY(0, data, length); the topics, the last first; LOG3.
+        code.extend([0x57, 0x61, length[0], length[1]]);
+        code.extend(push2(data));
+        code.extend([0x60, 0, 0x39]);
+        for topic in log.topics().iter().rev() {
+            code.push(0x7f);
+            code.extend(topic);
+        }
+        code.extend([0x61, length[0], length[1], 0x60, 0, 0xa3]);
+        code.extend(nothing);
+        code.push(0x73);
+        code.extend(account);
+        code.extend([0x5a, 0xf1, 0x00]);
+        let as_account = code.len();
+        code.push(0x5b);
+        code.extend(nothing);
+        code.extend([0x5f, 0x5a, 0xf1, 0x00]);
+        let otherwise = code.len();
+        code.extend([0x5b, 0x00]);
+        (code, as_account, otherwise)
+    };
+    let (code, as_account, otherwise) = built(0, 0, 0);
+    let (mut code, ..) = built(as_account, otherwise, code.len());
     code.extend(&log.data);
     code.into()
 }
@@ -159,6 +191,8 @@ async fn a_dry_run_reads_one_block_by_its_hash() {
         "eth_getCode" => json!({ "result": says_redeemed() }),
         "eth_getBalance" | "eth_getTransactionCount" => json!({ "result": "0x0" }),
         "eth_createAccessList" => json!({ "result": { "accessList": [], "gasUsed": "0x0" } }),
+        // What it calls itself, and whether it has the newest rules.
+        "web3_clientVersion" | "eth_call" => json!({ "result": "0x" }),
         other => panic!("{other} was not expected"),
     });
 
@@ -191,6 +225,7 @@ async fn a_revert_without_data_is_an_answer_and_other_errors_are_not() {
         // PUSH0 PUSH0 REVERT.
         "eth_getCode" => json!({ "result": "0x5f5ffd" }),
         "eth_getBalance" | "eth_getTransactionCount" => json!({ "result": "0x0" }),
+        "eth_call" => json!({ "error": { "code": -32000, "message": "invalid opcode: CLZ" } }),
         _ => json!({ "error": { "code": -32601, "message": "no such method" } }),
     });
     let failing = FakeNode::start(|method| match method {
@@ -198,6 +233,7 @@ async fn a_revert_without_data_is_an_answer_and_other_errors_are_not() {
         "eth_getBlockByNumber" => json!({ "result": block() }),
         "eth_getCode" => json!({ "result": "0x00" }),
         "eth_getBalance" => json!({ "result": "0x0" }),
+        "eth_call" => json!({ "result": "0x" }),
         _ => json!({ "error": { "code": -32000, "message": "state is pruned" } }),
     });
 
