@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod books;
 mod clearance;
 mod denial;
 mod keyfile;
@@ -10,6 +11,10 @@ mod redemption;
 mod session;
 mod transaction;
 
+pub use books::{
+    Answer, Approvals, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId, Open, Question,
+    Reserving, Route, Step, Steps,
+};
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
 pub use denial::{Denial, DenialCode};
 pub use keyfile::{KeyFileError, Password};
