@@ -2,13 +2,26 @@
 
 mod books;
 mod clearance;
+#[cfg(feature = "test-utils")]
+pub mod crash;
+#[cfg(not(feature = "test-utils"))]
+mod crash;
 mod denial;
 mod keyfile;
+mod keyring;
+#[cfg(feature = "test-utils")]
+mod memory_books;
+mod metabolism;
+mod onboarding;
 mod operation;
 mod owner;
 mod ports;
+mod redact;
 mod redemption;
+mod rotation;
+mod secret;
 mod session;
+mod sign_in;
 mod transaction;
 
 pub use books::{
@@ -18,6 +31,14 @@ pub use books::{
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
 pub use denial::{Denial, DenialCode};
 pub use keyfile::{KeyFileError, Password};
+pub use keyring::{KeyHandle, Keys};
+#[cfg(feature = "test-utils")]
+pub use memory_books::MemoryBooks;
+pub use metabolism::{
+    AGREEMENT, Answered, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism,
+    Recommendation, Sustainability, agree, inference_tier,
+};
+pub use onboarding::{CustodyMode, Onboarding, OnboardingError, OnboardingSteps, Wallet};
 pub use operation::{
     ClearedOperation, Operate, OperationClearance, OperationDraft, OperationPlan, SessionAccount,
     SignedOperation, clear_operation,
@@ -27,6 +48,12 @@ pub use ports::{
     Asset, BlockRef, BoxError, Change, DryRun, Held, Outcome, Preview, Receipt, SessionSigner,
     Submit,
 };
+pub use redact::{RedactedWriter, redact};
 pub use redemption::{Execution, Redemption, encode_batch};
+pub use rotation::{
+    KeyUse, Keyring, Rotation, RotationError, RotationPolicy, RotationReason, Rotations, Switching,
+};
+pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
+pub use sign_in::{SignIn, SignInError};
 pub use transaction::{Offer, SignedTransaction, TransactionPlan};
