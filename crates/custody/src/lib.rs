@@ -3,6 +3,7 @@
 mod books;
 mod clearance;
 mod denial;
+mod embedded;
 mod keyfile;
 mod operation;
 mod owner;
@@ -17,6 +18,14 @@ pub use books::{
 };
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
 pub use denial::{Denial, DenialCode};
+pub use embedded::{
+    AdmittedSigner, AllowedCall, Answered, AppSecret, AuthorizationKey, AuthorizationPublicKey,
+    Backoff, Balance, BardoManifest, BoundsError, DeferredPosition, EmbeddedWallet, Gas, Holding,
+    IdempotencyKey, KeeperKey, KeyQuorumId, Permit, PermittedTransaction, Pin, PolicyId, Presence,
+    Purse, RiskBounds, ServiceReply, SettledPosition, SigningPolicy, Sweep, SweepError, SweepOrder,
+    Swept, TokenBound, Verb, Wallet, WalletApp, WalletAppError, WalletError, WalletId,
+    WalletKeeper, WalletPresence, WalletRequest, WalletService, WalletTransaction,
+};
 pub use keyfile::{KeyFileError, Password};
 pub use operation::{
     ClearedOperation, Operate, OperationClearance, OperationDraft, OperationPlan, SessionAccount,

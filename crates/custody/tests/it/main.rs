@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
 
 mod clearance;
+mod embedded;
 mod keys;
