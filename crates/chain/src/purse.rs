@@ -13,6 +13,25 @@ use async_trait::async_trait;
 use bardo_bindings::defi::Erc20;
 use golem_custody::{Asset, BoxError, Gas, Purse, Receipt};
 
+/// What nodes say of a call that fails by itself: geth's words, and those of others beside them. For all but a revert they
+/// have no code.
+const FAILURES: [&str; 8] = [
+    "revert",
+    "evm error",
+    "invalid opcode",
+    "stack",
+    "invalid jump",
+    "out of gas",
+    "gas required exceeds",
+    "always failing",
+];
+
+/// Whether the call failed, and not the node.
+fn is_the_calls(code: i64, message: &str) -> bool {
+    let words = message.to_lowercase();
+    code == 3 || FAILURES.iter().any(|known| words.contains(known))
+}
+
 #[async_trait]
 impl Purse for Node {
     async fn held(&self, asset: Asset, account: Address) -> Result<Option<U256>, BoxError> {
@@ -44,8 +63,7 @@ impl Purse for Node {
             .with_input(data.clone());
         match self.provider().estimate_gas(request).await {
             Ok(units) => Ok(Gas::Units(units)),
-            // 3 is geth's code of a call that failed; anything else is the node's own trouble.
-            Err(RpcError::ErrorResp(said)) if said.code == 3 || said.as_revert_data().is_some() => {
+            Err(RpcError::ErrorResp(said)) if is_the_calls(said.code, &said.message) => {
                 Ok(Gas::Reverts)
             }
             Err(other) => Err(rpc("an estimate of gas")(other).into()),

@@ -353,9 +353,10 @@ async function onlyOnce(request) {
     return known.result;
   }
   const made = result(request);
-  // Assumed: refusals are kept as well, faults are not.
+  // Assumed: refusals are kept as well; faults, and what nobody showed to be his, are not.
   idempotent.set(key, { at: now(), url: request.url, body, result: made });
-  if ((await made).status >= 500) idempotent.delete(key);
+  const { status } = await made;
+  if (status >= 500 || status === 401) idempotent.delete(key);
   return made;
 }
 
