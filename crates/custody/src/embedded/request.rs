@@ -174,7 +174,8 @@ impl WalletApp {
         self.request(Verb::Post, "v1/key_quorums", Some(body))
     }
 
-    /// Makes a policy that nobody but `owner` can change.
+    /// Makes a policy that nobody but `owner` can change: a new one each time. The answer to an earlier request would name
+    /// a policy whose rules may have been replaced since.
     #[must_use]
     pub fn create_policy(
         &self,
@@ -188,7 +189,7 @@ impl WalletApp {
             "rules": policy.rules(),
             "owner": { "public_key": owner },
         });
-        self.request(Verb::Post, "v1/policies", Some(body)).once()
+        self.request(Verb::Post, "v1/policies", Some(body))
     }
 
     pub(super) fn admit(

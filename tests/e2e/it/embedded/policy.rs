@@ -7,7 +7,8 @@ use anyhow::Result;
 use bardo_bindings::defi::{Erc20, Erc4626};
 use bardo_testkit::{Stage, dollars, swap};
 use golem_custody::{
-    AllowedCall, Answered, DenialCode, Permit, RiskBounds, TokenBound, WalletTransaction,
+    AllowedCall, Answered, AuthorizationKey, DenialCode, EmbeddedWallet, Permit, RiskBounds,
+    TokenBound, WalletTransaction,
 };
 
 fn transfer(to: Address, amount: U256) -> Bytes {
@@ -193,5 +194,30 @@ async fn bounds_are_tightened_by_their_owner_and_the_key_is_shown_the_door() -> 
     );
     let permit = tight.permit(tx, &Default::default(), U256::MAX, scene.now);
     assert!(matches!(permit, Permit::Refused(_)));
+    Ok(())
+}
+
+/// The service keeps answers for a day: the same bounds must not bring back a policy that was widened since.
+#[tokio::test]
+async fn a_key_that_is_let_in_later_gets_the_bounds_of_its_own() -> Result<()> {
+    let stage = Stage::open().await?;
+    let mut scene = Scene::open(&stage).await?;
+    let narrow = scene.bounds.clone();
+    let wide = RiskBounds { payees: vec![STRANGER], ..narrow.clone() };
+    super::done(scene.keeper.rebind(&scene.made, &scene.policy, &wide, scene.now).await?)?;
+    let key = AuthorizationKey::born();
+    super::done(scene.keeper.admit(&scene.made, &key.public(), &narrow, scene.now).await?)?;
+    let (id, address) = (scene.made.id.clone(), scene.made.address);
+    scene.wallet = EmbeddedWallet::new(scene.fake.client()?, id, address, key, super::BACKOFF);
+
+    let data = transfer(STRANGER, dollars(1));
+    let tx = scene.transaction(&stage, stage.book().usdc, U256::ZERO, data).await?;
+    let permitted = scene.permit(&wide, tx)?;
+    let answer = scene.wallet.sign(&permitted, scene.now, super::ROLL).await?;
+
+    assert!(
+        matches!(&answer, Answered::Refused(d) if d.code == DenialCode::WalletPolicy),
+        "{answer:?}"
+    );
     Ok(())
 }
