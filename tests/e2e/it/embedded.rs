@@ -126,7 +126,7 @@ impl Scene {
         Ok(Self { fake, keeper, wallet, made, policy, bounds, now })
     }
 
-    fn address(&self) -> Address {
+    const fn address(&self) -> Address {
         self.wallet.address()
     }
 

@@ -132,7 +132,7 @@ impl FakeService {
         Self { app: app(), key: PrivateKeySigner::random(), turns, asked }
     }
 
-    fn wallet(&self) -> Address {
+    const fn wallet(&self) -> Address {
         self.key.address()
     }
 

@@ -1,6 +1,12 @@
 //! The kernel over fakes of its ports: what is judged, what is signed, and what never is.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail loudly"
+)]
 
 mod clearance;
 mod embedded;

@@ -1,3 +1,5 @@
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
+
 use super::{BACKOFF, OWNER, ROLL, Scene};
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
@@ -62,7 +64,7 @@ impl Steps for Books {
     }
 }
 
-fn order() -> SweepOrder {
+const fn order() -> SweepOrder {
     let golem = B256::repeat_byte(7);
     SweepOrder { golem, closed: vec![], unclosed: vec![], reserve: U256::ZERO }
 }

@@ -72,6 +72,9 @@ struct State {
     displaced: usize,
 }
 
+/// Makes a token what it should not be.
+type Breaking = fn(&mut State);
+
 impl Ledger {
     fn with(wei: u64, tokens: &[(Address, u64)]) -> Self {
         let ledger = Self::default();
@@ -224,7 +227,7 @@ async fn tokens_go_first_then_the_coin_and_all_to_the_owner() {
 
 #[tokio::test]
 async fn what_cannot_be_moved_is_left_with_its_reason_and_the_rest_goes_home() {
-    let cases: [(fn(&mut State), &str, bool); 4] = [
+    let cases: [(Breaking, &str, bool); 4] = [
         (|state| state.reverts.push(USDC), "would fail", false),
         (|state| state.fails.push(USDC), "failed", true),
         (|state| state.moves_nothing.push(USDC), "moved nothing", true),

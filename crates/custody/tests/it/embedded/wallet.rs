@@ -16,8 +16,7 @@ fn wallet(service: &FakeService) -> EmbeddedWallet<FakeService> {
     EmbeddedWallet::new(service.clone(), id, service.wallet(), key, BACKOFF)
 }
 
-fn payment(service: &FakeService) -> WalletTransaction {
-    let _ = service;
+fn payment() -> WalletTransaction {
     call(USDC, 0, transfer(OWNER, 5))
 }
 
@@ -45,7 +44,7 @@ async fn a_wallet_signs_what_was_permitted() {
     let service = FakeService::new();
     let wallet = wallet(&service);
 
-    let signed = sign(&wallet, payment(&service), NOW).await.unwrap();
+    let signed = sign(&wallet, payment(), NOW).await.unwrap();
 
     let Answered::Done(signed) = signed else { panic!("{signed:?}") };
     assert_eq!(signed.from, service.wallet());
@@ -56,7 +55,7 @@ async fn a_wallet_signs_what_was_permitted() {
 async fn what_the_service_signed_instead_is_not_taken() {
     let service = FakeService::new();
     let wallet = wallet(&service);
-    let asked = payment(&service);
+    let asked = payment();
     for other in [
         WalletTransaction { nonce: 8, ..asked.clone() },
         WalletTransaction { value: U256::from(1), ..asked.clone() },
@@ -79,7 +78,7 @@ async fn an_answer_that_was_lost_is_asked_for_again_as_the_same() {
     let service = FakeService::new();
     let wallet = wallet(&service);
     service.next([Turn::LostAfter]);
-    let tx = payment(&service);
+    let tx = payment();
 
     let lost = sign(&wallet, tx.clone(), NOW).await;
     assert!(matches!(lost, Err(WalletError::Lost { .. })), "{lost:?}");
@@ -106,10 +105,10 @@ async fn while_the_service_is_away_nothing_is_asked_for_and_it_is_told_since_whe
         let wallet = wallet(&service);
         service.next([fault.clone()]);
 
-        let faulted = sign(&wallet, payment(&service), NOW).await;
+        let faulted = sign(&wallet, payment(), NOW).await;
         assert!(faulted.is_err(), "{fault:?}: {faulted:?}");
         assert_eq!(wallet.presence(), Presence::Away { since: NOW, next: NOW + 5 });
-        let refused = sign(&wallet, payment(&service), NOW + 4).await.unwrap();
+        let refused = sign(&wallet, payment(), NOW + 4).await.unwrap();
 
         let Answered::Refused(denial) = refused else { panic!("{refused:?}") };
         assert_eq!(denial.code, DenialCode::WalletAway);
@@ -124,14 +123,14 @@ async fn whoever_wants_to_write_looks_first_and_is_back_when_the_service_is() {
     let service = FakeService::new();
     let wallet = wallet(&service);
     service.next([Turn::Lost, Turn::Lost]);
-    sign(&wallet, payment(&service), NOW).await.unwrap_err();
+    sign(&wallet, payment(), NOW).await.unwrap_err();
 
     // The time has come, and it is still away: the signature is not asked for.
-    let still = sign(&wallet, payment(&service), NOW + 5).await;
+    let still = sign(&wallet, payment(), NOW + 5).await;
     assert!(matches!(still, Err(WalletError::Lost { .. })), "{still:?}");
     assert_eq!(service.signatures(), 1);
     assert_eq!(wallet.presence(), Presence::Away { since: NOW, next: NOW + 5 + 10 });
-    let signed = sign(&wallet, payment(&service), NOW + 15).await.unwrap();
+    let signed = sign(&wallet, payment(), NOW + 15).await.unwrap();
 
     assert!(matches!(signed, Answered::Done(_)), "{signed:?}");
     let verbs: Vec<_> = service.asked().iter().map(|request| request.verb().as_str()).collect();
@@ -145,7 +144,7 @@ async fn too_many_requests_is_a_refusal_that_is_kept_as_long_as_it_asks() {
     let wallet = wallet(&service);
     service.next([Turn::Busy(Some(42))]);
 
-    let refused = sign(&wallet, payment(&service), NOW).await.unwrap();
+    let refused = sign(&wallet, payment(), NOW).await.unwrap();
 
     let Answered::Refused(denial) = refused else { panic!("{refused:?}") };
     assert_eq!(denial.code, DenialCode::WalletAway);
@@ -171,7 +170,7 @@ async fn a_no_is_an_answer_with_a_code_and_without_the_services_words() {
         let wallet = wallet(&service);
         service.next([Turn::Status(status, body.clone())]);
 
-        let refused = sign(&wallet, payment(&service), NOW).await.unwrap();
+        let refused = sign(&wallet, payment(), NOW).await.unwrap();
 
         let Answered::Refused(denial) = refused else { panic!("{body}: {refused:?}") };
         assert_eq!(denial.code, code, "{body}");
@@ -198,7 +197,7 @@ async fn nothing_that_is_shown_has_the_key_in_it() {
     let service = FakeService::new();
     let wallet = wallet(&service);
     service.next([Turn::Lost]);
-    let error = sign(&wallet, payment(&service), NOW).await.unwrap_err();
+    let error = sign(&wallet, payment(), NOW).await.unwrap_err();
 
     assert!(error.to_string().contains("not known"), "{error}");
     assert!(!error.to_string().contains("the connection ended"), "the cause is not repeated");
