@@ -14,6 +14,7 @@ use golem_custody::{
     Permit, PermittedTransaction, Pin, PolicyId, Receipt, RiskBounds, SignedTransaction, Submit,
     TokenBound, Wallet, WalletKeeper, WalletTransaction,
 };
+use std::sync::Arc;
 
 const OWNER: Address = Address::repeat_byte(0xa1);
 const PAYEE: Address = Address::repeat_byte(0xb2);
@@ -35,7 +36,7 @@ const EXACT_INPUT_SINGLE: &str = r#"{
 
 /// A funded wallet at the fake, whose Golem may trade a little.
 struct Scene {
-    fake: FakePrivy,
+    fake: Arc<FakePrivy>,
     keeper: WalletKeeper<Privy>,
     wallet: EmbeddedWallet<Privy>,
     made: Wallet,
@@ -99,14 +100,14 @@ impl Scene {
     /// The same with further tokens in its bounds.
     async fn with(stage: &Stage, tokens: &[Address]) -> Result<Self> {
         let now = stage.now().await?;
-        let fake = FakePrivy::start(now).await?;
+        let fake = Arc::new(FakePrivy::start(now).await?);
         let keeper = WalletKeeper::new(fake.client()?, KeeperKey::born());
         Self::at(stage, fake, keeper, tokens, B256::repeat_byte(7), now).await
     }
 
     async fn at(
         stage: &Stage,
-        fake: FakePrivy,
+        fake: Arc<FakePrivy>,
         keeper: WalletKeeper<Privy>,
         tokens: &[Address],
         golem: B256,
