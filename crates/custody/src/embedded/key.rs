@@ -1,14 +1,17 @@
 use super::{
     KeyQuorumId, PermittedTransaction, PolicyId, SigningPolicy, WalletApp, WalletId, WalletRequest,
 };
+use crate::{KeyFileError, Password, keyfile};
 use alloy_signer::k256::elliptic_curve::rand_core::OsRng;
+use alloy_signer_local::PrivateKeySigner;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use p256::{
     ecdsa::{Signature, SigningKey, signature::Signer as _},
     pkcs8::EncodePublicKey as _,
 };
 use serde::Serialize;
-use std::fmt;
+use std::{fmt, path::Path};
+use zeroize::Zeroizing;
 
 /// The public half of a key that asks, as the service takes it: SPKI, DER, base64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -79,7 +82,8 @@ impl AuthorizationKey {
     }
 }
 
-/// The owner's key of the embedded mode: it rules over wallet and policy, so that no Golem can change its own bounds.
+/// The owner's key of the embedded mode: it rules over wallet and policy, so that no Golem can change its own bounds. It fetches
+/// what a Golem that is gone left behind. Whoever loses it loses the wallet: it is kept in a file, unlike the Golem's.
 #[expect(missing_debug_implementations, reason = "INV-2: a secret is never shown")]
 pub struct KeeperKey(Asker);
 
@@ -90,10 +94,47 @@ impl KeeperKey {
         Self(Asker::born())
     }
 
+    /// Opens an encrypted keystore (V3). A file that others could read is refused.
+    pub fn open(path: &Path, password: &Password) -> Result<Self, KeyFileError> {
+        let opened = keyfile::open_keystore(path, password)?;
+        let secret = Zeroizing::new(opened.to_bytes().0);
+        // The cause may not be kept: it could quote the key.
+        match SigningKey::from_slice(secret.as_slice()) {
+            Ok(key) => Ok(Self(Asker(key))),
+            Err(_) => Err(KeyFileError::NotAKey { path: path.into() }),
+        }
+    }
+
+    /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
+    ///
+    /// A keystore holds 32 bytes, whatever they are for. This curve has fewer keys than Ethereum's, and so each of them
+    /// passes for one of those on the way.
+    pub fn save(&self, path: &Path, password: &Password) -> Result<(), KeyFileError> {
+        let mut secret = self.0.0.to_bytes();
+        let carried = PrivateKeySigner::from_slice(&secret);
+        zeroize::Zeroize::zeroize(secret.as_mut_slice());
+        match carried {
+            Ok(carried) => keyfile::save_keystore(&carried, path, password),
+            Err(_) => Err(KeyFileError::NotAKey { path: path.into() }),
+        }
+    }
+
     /// What the service knows it by.
     #[must_use]
     pub fn public(&self) -> AuthorizationPublicKey {
         self.0.public()
+    }
+
+    /// Asks for the wallet's signature, as its owner: no policy is asked, and so only what is permitted here is asked for.
+    #[must_use]
+    pub fn sign_transaction(
+        &self,
+        app: &WalletApp,
+        wallet: &WalletId,
+        permitted: &PermittedTransaction,
+        now: u64,
+    ) -> WalletRequest {
+        self.0.authorize(app.sign_transaction(wallet, permitted, now))
     }
 
     /// Lets a key ask for signatures of a wallet, within a policy.

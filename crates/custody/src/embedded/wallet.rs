@@ -17,8 +17,14 @@ pub struct EmbeddedWallet<S> {
     service: S,
     id: WalletId,
     address: Address,
-    key: AuthorizationKey,
+    key: Asking,
     presence: Mutex<WalletPresence>,
+}
+
+/// Who asks for signatures.
+enum Asking {
+    Golem(AuthorizationKey),
+    Owner(KeeperKey),
 }
 
 impl<S: WalletService> EmbeddedWallet<S> {
@@ -31,7 +37,19 @@ impl<S: WalletService> EmbeddedWallet<S> {
         backoff: Backoff,
     ) -> Self {
         let presence = Mutex::new(WalletPresence::new(backoff));
-        Self { service, id, address, key, presence }
+        Self { service, id, address, key: Asking::Golem(key), presence }
+    }
+
+    /// The same wallet in its owner's hands, for when its Golem is gone: no policy stands between him and what is his.
+    pub const fn of_owner(
+        service: S,
+        id: WalletId,
+        address: Address,
+        key: KeeperKey,
+        backoff: Backoff,
+    ) -> Self {
+        let presence = Mutex::new(WalletPresence::new(backoff));
+        Self { service, id, address, key: Asking::Owner(key), presence }
     }
 
     /// Its name at the service.
@@ -84,7 +102,11 @@ impl<S: WalletService> EmbeddedWallet<S> {
                 Answered::Refused(denial) => return Ok(Answered::Refused(denial)),
             }
         }
-        let request = self.key.sign_transaction(self.service.app(), &self.id, permitted, now);
+        let app = self.service.app();
+        let request = match &self.key {
+            Asking::Golem(key) => key.sign_transaction(app, &self.id, permitted, now),
+            Asking::Owner(key) => key.sign_transaction(app, &self.id, permitted, now),
+        };
         let answer: Answered<Rpc> = self.ask("for a signature", &request, now, roll).await?;
         match answer {
             Answered::Done(rpc) => Ok(Answered::Done(self.checked(permitted, rpc)?)),

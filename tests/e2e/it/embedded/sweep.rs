@@ -5,13 +5,13 @@ use alloy::{
     primitives::{Address, B256, Bytes, U256},
     providers::ext::AnvilApi,
 };
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use async_trait::async_trait;
 use bardo_testkit::{FakePrivy, PrivyTrouble, Stage, dollars, root};
 use golem_chain::Privy;
 use golem_custody::{
     AuthorizationKey, BardoManifest, BoxError, ClearingPolicy, EmbeddedWallet, Holding, KeeperKey,
-    Step, Steps, Sweep, SweepOrder, Swept, WalletKeeper,
+    Password, Step, Steps, Sweep, SweepOrder, Swept, WalletKeeper,
 };
 use serde_json::Value;
 use std::{
@@ -226,5 +226,31 @@ async fn a_sweep_waits_for_privy_and_survives_lost_answers() -> Result<()> {
     assert_eq!(manifest.positions_deferred, []);
     assert_eq!(scene.fake.log().await?.signatures, 2, "one for each of two");
     assert_eq!(stage.node().plan(scene.address()).await?.nonce, 2);
+    Ok(())
+}
+
+/// SPEC K5: the Golem sweeps; if it is gone, its owner does, with the key that he kept.
+#[tokio::test]
+async fn what_a_golem_that_is_gone_left_behind_its_owner_fetches_with_the_key_he_kept() -> Result<()>
+{
+    let stage = Stage::open().await?;
+    let now = stage.now().await?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("keeper.json");
+    let password = Password::typed("a password".to_owned().into()).context("typed")?;
+    let born = KeeperKey::born();
+    born.save(&path, &password)?;
+    let fake = Arc::new(FakePrivy::start(now).await?);
+    let keeper = WalletKeeper::new(fake.client()?, born);
+    let mut scene = Scene::at(&stage, fake, keeper, &[], B256::repeat_byte(7), now).await?;
+    super::done(scene.keeper.dismiss(&scene.made.id, now).await?)?;
+
+    let kept = KeeperKey::open(&path, &password)?;
+    let (id, address) = (scene.made.id.clone(), scene.made.address);
+    scene.wallet = EmbeddedWallet::of_owner(scene.fake.client()?, id, address, kept, BACKOFF);
+    let manifest = swept(&stage, &scene, &Books::default()).await?;
+
+    assert_eq!(manifest.positions_deferred, []);
+    assert_eq!(stage.balance_of(stage.book().usdc, OWNER).await?, dollars(1_000));
     Ok(())
 }

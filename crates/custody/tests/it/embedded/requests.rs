@@ -2,14 +2,14 @@ use super::{NOW, OWNER, USDC, app, bounds, call, permitted, transfer};
 use alloy_primitives::{Address, B256, keccak256};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use golem_custody::{
-    AuthorizationKey, AuthorizationPublicKey, KeeperKey, SigningPolicy, WalletApp, WalletAppError,
-    WalletId, WalletRequest,
+    AuthorizationKey, AuthorizationPublicKey, KeeperKey, KeyFileError, Password, SigningPolicy,
+    WalletApp, WalletAppError, WalletId, WalletRequest,
 };
 use p256::{
     ecdsa::{Signature, VerifyingKey, signature::Verifier as _},
     pkcs8::DecodePublicKey as _,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt};
 
 const WALLET: Address = Address::repeat_byte(9);
 
@@ -161,4 +161,25 @@ fn keys_differ_and_show_their_public_half_only() {
     let spki = STANDARD.decode(one.public().to_string()).unwrap();
     assert_eq!(spki.len(), 91, "P-256, uncompressed");
     assert_ne!(keccak256(&spki), B256::ZERO);
+}
+
+/// The owner's key is kept: who loses it loses the wallet.
+#[test]
+fn a_keepers_key_is_kept_in_a_keystore_that_opens_with_its_password_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keeper.json");
+    let password = |text: &str| Password::typed(text.to_owned().into()).unwrap();
+    let key = KeeperKey::born();
+    key.save(&path, &password("right")).unwrap();
+
+    let opened = KeeperKey::open(&path, &password("right")).unwrap();
+
+    assert_eq!(opened.public(), key.public());
+    let locked = KeeperKey::open(&path, &password("wrong"));
+    assert!(matches!(locked, Err(KeyFileError::Locked { .. })));
+    assert!(key.save(&path, &password("right")).is_err(), "never over another");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let loose = KeeperKey::open(&path, &password("right"));
+    assert!(matches!(loose, Err(KeyFileError::Loose { .. })));
 }
