@@ -132,6 +132,21 @@ pub enum DenialCode {
     /// The redeemer cannot pay the transaction's gas.
     #[serde(rename = "CUS-NO-GAS")]
     NoGas,
+    /// Outside the bounds that the embedded wallet's policy was compiled from; nobody was asked.
+    #[serde(rename = "CUS-WALLET-BOUNDS")]
+    WalletBounds,
+    /// The embedded wallet's service does not answer, or asked to be left alone.
+    #[serde(rename = "CUS-WALLET-AWAY")]
+    WalletAway,
+    /// The embedded wallet's policy does not allow it.
+    #[serde(rename = "CUS-WALLET-POLICY")]
+    WalletPolicy,
+    /// The embedded wallet's service does not take this app's or this key's word.
+    #[serde(rename = "CUS-WALLET-AUTH")]
+    WalletAuth,
+    /// The embedded wallet's service does not take the request for another reason.
+    #[serde(rename = "CUS-WALLET-REQUEST")]
+    WalletRequest,
 }
 
 /// A refusal: which rule, whose, and why in words an owner understands.

@@ -7,6 +7,7 @@ pub mod crash;
 #[cfg(not(feature = "test-utils"))]
 mod crash;
 mod denial;
+mod embedded;
 mod keyfile;
 mod keyring;
 #[cfg(feature = "test-utils")]
@@ -30,6 +31,14 @@ pub use books::{
 };
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
 pub use denial::{Denial, DenialCode};
+pub use embedded::{
+    AdmittedSigner, AllowedCall, Answered, AppSecret, AuthorizationKey, AuthorizationPublicKey,
+    Backoff, Balance, BardoManifest, BoundsError, DeferredPosition, EmbeddedWallet, Gas, Holding,
+    IdempotencyKey, KeeperKey, KeyQuorumId, Permit, PermittedTransaction, Pin, PolicyId, Presence,
+    Purse, RiskBounds, ServiceReply, SettledPosition, SigningPolicy, Sweep, SweepError, SweepOrder,
+    Swept, TokenBound, Verb, Wallet, WalletApp, WalletAppError, WalletError, WalletId,
+    WalletKeeper, WalletPresence, WalletRequest, WalletService, WalletTransaction,
+};
 pub use keyfile::{KeyFileError, Password};
 pub use keyring::{KeyHandle, Keys};
 #[cfg(feature = "test-utils")]

@@ -5,6 +5,7 @@ mod budget;
 mod bundles;
 mod chain;
 mod charter;
+mod embedded;
 mod field;
 mod foresight;
 mod gas;

@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "helpers of tests may fail loudly"
@@ -9,6 +10,7 @@
 
 mod charter;
 mod clearance;
+mod embedded;
 mod keys;
 mod memory;
 mod metabolism;
