@@ -44,10 +44,10 @@ pub use keyring::{KeyHandle, Keys};
 #[cfg(feature = "test-utils")]
 pub use memory_books::MemoryBooks;
 pub use metabolism::{
-    AGREEMENT, Answered, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism,
+    AGREEMENT, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism, Parameter,
     Recommendation, Sustainability, agree, inference_tier,
 };
-pub use onboarding::{CustodyMode, Onboarding, OnboardingError, OnboardingSteps, Wallet};
+pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
 pub use operation::{
     ClearedOperation, Operate, OperationClearance, OperationDraft, OperationPlan, SessionAccount,
     SignedOperation, clear_operation,

@@ -170,7 +170,7 @@ pub fn inference_tier(
 
 /// One part of what a model would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answered {
+pub enum Parameter {
     /// One of several things: a token, a pool, a direction.
     Choice(String),
     /// How much.
@@ -185,7 +185,7 @@ pub struct Recommendation {
     /// What to do.
     pub action: String,
     /// With what.
-    pub with: BTreeMap<String, Answered>,
+    pub with: BTreeMap<String, Parameter>,
     /// How sure it is, out of 10,000.
     pub confidence: u16,
     /// Of its reasoning, which is kept elsewhere.
@@ -222,8 +222,8 @@ pub fn agree(one: &Recommendation, other: &Recommendation, least: u16) -> Result
     for name in names {
         let unit = U512::from(u64::MAX);
         let (a, b, alike) = match (one.with.get(name), other.with.get(name)) {
-            (Some(Answered::Choice(a)), Some(Answered::Choice(b))) => (unit, unit, a == b),
-            (Some(Answered::Amount(a)), Some(Answered::Amount(b))) => {
+            (Some(Parameter::Choice(a)), Some(Parameter::Choice(b))) => (unit, unit, a == b),
+            (Some(Parameter::Amount(a)), Some(Parameter::Amount(b))) => {
                 let (a, b) = (U512::from(*a), U512::from(*b));
                 let larger = a.max(b).max(U512::from(1));
                 // Two that are nothing are alike, and as large as anything.
@@ -234,7 +234,7 @@ pub fn agree(one: &Recommendation, other: &Recommendation, least: u16) -> Result
             }
             (a, b) => {
                 let there =
-                    |answer: Option<&Answered>| if answer.is_some() { unit } else { U512::ZERO };
+                    |answer: Option<&Parameter>| if answer.is_some() { unit } else { U512::ZERO };
                 (there(a), there(b), false)
             }
         };

@@ -31,7 +31,7 @@ pub enum CustodyMode {
 /// What a Golem acts with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
-pub enum Wallet {
+pub enum Means {
     /// A key and what it may do.
     Granted {
         /// The owner's account.
@@ -78,7 +78,7 @@ pub enum Onboarding {
         /// What he chose.
         mode: CustodyMode,
         /// What the Golem acts with.
-        wallet: Wallet,
+        means: Means,
     },
     /// 5: an ERC-8004 identity, if he wants one.
     Registering {
@@ -87,7 +87,7 @@ pub enum Onboarding {
         /// What he chose.
         mode: CustodyMode,
         /// What the Golem acts with.
-        wallet: Wallet,
+        means: Means,
         /// Of STRATEGY.md.
         strategy: B256,
         /// Of HEARTBEAT.md.
@@ -100,7 +100,7 @@ pub enum Onboarding {
         /// What he chose.
         mode: CustodyMode,
         /// What the Golem acts with.
-        wallet: Wallet,
+        means: Means,
         /// Of STRATEGY.md.
         strategy: B256,
         /// Of HEARTBEAT.md.
@@ -252,16 +252,16 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
     }
 
     /// Step 3: the key and its grant, or the wallet that somebody else signs for.
-    pub async fn set_up(&self, wallet: Wallet, now: u64) -> Result<Onboarding, OnboardingError> {
+    pub async fn set_up(&self, means: Means, now: u64) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
         let Some(Onboarding::SettingUpWallet { owner, mode }) = at else {
             return Err(out_of_step(at.as_ref(), 3));
         };
         let no = |why| OnboardingError::Wallet { why };
-        match (&wallet, mode) {
-            (Wallet::Provided { .. }, CustodyMode::Embedded) => {}
+        match (&means, mode) {
+            (Means::Provided { .. }, CustodyMode::Embedded) => {}
             (
-                Wallet::Granted { account, session, grant },
+                Means::Granted { account, session, grant },
                 CustodyMode::Delegation | CustodyMode::LocalKey,
             ) => {
                 if grant.delegate != *session {
@@ -276,7 +276,7 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
             }
             _ => return Err(no("it is of another kind than was chosen")),
         }
-        self.write(version, Onboarding::WritingStrategy { owner, mode, wallet }, now).await
+        self.write(version, Onboarding::WritingStrategy { owner, mode, means }, now).await
     }
 
     /// Step 4: what it is to do, and how often.
@@ -287,7 +287,7 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
         now: u64,
     ) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
-        let Some(Onboarding::WritingStrategy { owner, mode, wallet }) = at else {
+        let Some(Onboarding::WritingStrategy { owner, mode, means }) = at else {
             return Err(out_of_step(at.as_ref(), 4));
         };
         for (file, text) in [("STRATEGY.md", strategy), ("HEARTBEAT.md", heartbeat)] {
@@ -296,7 +296,7 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
             }
         }
         let (strategy, heartbeat) = (keccak256(strategy), keccak256(heartbeat));
-        let next = Onboarding::Registering { owner, mode, wallet, strategy, heartbeat };
+        let next = Onboarding::Registering { owner, mode, means, strategy, heartbeat };
         self.write(version, next, now).await
     }
 
@@ -307,10 +307,10 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
         now: u64,
     ) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
-        let Some(Onboarding::Registering { owner, mode, wallet, strategy, heartbeat }) = at else {
+        let Some(Onboarding::Registering { owner, mode, means, strategy, heartbeat }) = at else {
             return Err(out_of_step(at.as_ref(), 5));
         };
-        let next = Onboarding::Summoning { owner, mode, wallet, strategy, heartbeat, identity };
+        let next = Onboarding::Summoning { owner, mode, means, strategy, heartbeat, identity };
         self.write(version, next, now).await
     }
 

@@ -6,6 +6,7 @@ use crate::{
 };
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
 use alloy_primitives::{Address, Bytes, U256, eip191_hash_message};
+use alloy_signer_local::PrivateKeySigner;
 use bardo_bindings::framework::STATELESS_7702_IMPL;
 use golem_delegation::{Delegation, SigningDomain};
 use std::path::Path;
@@ -14,34 +15,41 @@ use std::path::Path;
 ///
 /// It signs grants, the account's upgrade, and transactions he asks for. No Golem ever has one.
 #[expect(missing_debug_implementations, reason = "INV-2: a secret is never shown")]
-pub struct OwnerSigner(Kept);
+pub struct OwnerSigner {
+    address: Address,
+    key: Kept<PrivateKeySigner>,
+}
 
 impl OwnerSigner {
     /// A new key.
     #[must_use]
     pub fn born() -> Self {
-        Self(Kept::born())
+        Self::holding(Kept::born(PrivateKeySigner::random))
+    }
+
+    fn holding(key: Kept<PrivateKeySigner>) -> Self {
+        Self { address: key.with(PrivateKeySigner::address), key }
     }
 
     /// Reads a private key in hex. A file that others could read is refused.
     pub fn from_key_file(path: &Path) -> Result<Self, KeyFileError> {
-        Kept::new(|| keyfile::open_hex(path)).map(Self)
+        Kept::new(|| keyfile::open_hex(path)).map(Self::holding)
     }
 
     /// Opens an encrypted keystore (V3). A file that others could read is refused.
     pub fn from_keystore(path: &Path, password: &Password) -> Result<Self, KeyFileError> {
-        Kept::new(|| keyfile::open_keystore(path, password)).map(Self)
+        Kept::new(|| keyfile::open_keystore(path, password)).map(Self::holding)
     }
 
     /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
     pub fn save(&self, path: &Path, password: &Password) -> Result<(), KeyFileError> {
-        self.0.with(|key| keyfile::save_keystore(key, path, password))
+        self.key.with(|key| keyfile::save_keystore(key, path, password))
     }
 
     /// The owner's EOA.
     #[must_use]
     pub const fn address(&self) -> Address {
-        self.0.address()
+        self.address
     }
 
     /// Signs a delegation for one manager on one chain.
@@ -51,7 +59,7 @@ impl OwnerSigner {
         delegation: Delegation,
     ) -> Result<Delegation, CustodyError> {
         let signature = self
-            .0
+            .key
             .with(|key| sign_digest(key, &domain.digest(&delegation)))
             .map_err(|e| self.failed(e.into()))?;
         Ok(delegation.signed(signature.as_bytes().to_vec()))
@@ -61,7 +69,7 @@ impl OwnerSigner {
     pub fn sign_in(&self, request: &SignIn) -> Result<Bytes, CustodyError> {
         let message = request.message().map_err(|source| self.failed(source.into()))?;
         let digest = eip191_hash_message(message);
-        let signature = self.0.with(|key| sign_digest(key, &digest));
+        let signature = self.key.with(|key| sign_digest(key, &digest));
         let signature = signature.map_err(|source| self.failed(source.into()))?;
         Ok(signature.as_bytes().to_vec().into())
     }
@@ -77,7 +85,7 @@ impl OwnerSigner {
             nonce: plan.nonce.saturating_add(1),
         };
         let signature = self
-            .0
+            .key
             .with(|key| sign_digest(key, &authorization.signature_hash()))
             .map_err(|e| self.failed(e.into()))?;
         Ok(authorization.into_signed(signature))
@@ -95,10 +103,10 @@ impl OwnerSigner {
     ) -> Result<SignedTransaction, CustodyError> {
         let authorizations = upgrade.into_iter().collect();
         let body = Body { to, value, data, gas_limit, authorizations };
-        self.0.with(|key| transaction::sign(key, plan, body)).map_err(|e| self.failed(e.into()))
+        self.key.with(|key| transaction::sign(key, plan, body)).map_err(|e| self.failed(e.into()))
     }
 
     fn failed(&self, source: BoxError) -> CustodyError {
-        CustodyError::Sign { signer: self.0.address(), source }
+        CustodyError::Sign { signer: self.address, source }
     }
 }

@@ -1,7 +1,5 @@
 //! How secrets are kept in memory, and kept out of everything else (INV-2).
 
-use alloy_primitives::Address;
-use alloy_signer_local::PrivateKeySigner;
 use std::{convert::Infallible, hint::black_box};
 use zeroize::Zeroize;
 
@@ -21,47 +19,41 @@ pub(crate) fn wipe_stack() {
 
 /// A key that stays where it is: behind a pointer, so that moving its holder copies nothing, and on a page that is not
 /// swapped out where the system allows that. The curve library wipes it on drop.
-pub(crate) struct Kept {
-    address: Address,
-    key: Box<PrivateKeySigner>,
+pub(crate) struct Kept<K> {
+    key: Box<K>,
 }
 
-impl Kept {
+impl<K> Kept<K> {
     /// Keeps what `make` returns, and wipes what it left behind.
-    pub(crate) fn new<E>(make: impl FnOnce() -> Result<PrivateKeySigner, E>) -> Result<Self, E> {
+    pub(crate) fn new<E>(make: impl FnOnce() -> Result<K, E>) -> Result<Self, E> {
         let key = make().map(Box::new);
         wipe_stack();
         let key = key?;
         // A system that refuses to lock pages is no reason to have no key.
-        if let Ok(page) = region::lock(std::ptr::from_ref(&*key), size_of::<PrivateKeySigner>()) {
+        if let Ok(page) = region::lock(std::ptr::from_ref(&*key), size_of::<K>()) {
             // Another key may lie on the same page: unlocked for one, it would be for both.
             std::mem::forget(page);
         }
-        Ok(Self { address: key.address(), key })
+        Ok(Self { key })
     }
 
-    /// A new key, from the operating system's randomness.
-    pub(crate) fn born() -> Self {
-        match Self::new(|| Ok::<_, Infallible>(PrivateKeySigner::random())) {
+    /// Keeps a key that is born by `bear`.
+    pub(crate) fn born(bear: impl FnOnce() -> K) -> Self {
+        match Self::new(|| Ok::<_, Infallible>(bear())) {
             Ok(kept) => kept,
             Err(never) => match never {},
         }
     }
 
-    /// What everybody may know of it.
-    pub(crate) const fn address(&self) -> Address {
-        self.address
-    }
-
     /// Uses the key, and wipes what that left behind.
-    pub(crate) fn with<T>(&self, use_it: impl FnOnce(&PrivateKeySigner) -> T) -> T {
+    pub(crate) fn with<T>(&self, use_it: impl FnOnce(&K) -> T) -> T {
         let result = use_it(&self.key);
         wipe_stack();
         result
     }
 }
 
-impl Drop for Kept {
+impl<K> Drop for Kept<K> {
     fn drop(&mut self) {
         wipe_stack();
     }

@@ -3,6 +3,7 @@ use crate::{
     SignedOperation, SignedTransaction, keyfile, operation, secret::Kept, transaction,
 };
 use alloy_primitives::{Address, U256};
+use alloy_signer_local::PrivateKeySigner;
 use async_trait::async_trait;
 use std::path::Path;
 
@@ -10,40 +11,47 @@ use std::path::Path;
 ///
 /// Neither shown, serialised nor copied (INV-2); wiped on drop, and so is what its use left on the stack.
 #[expect(missing_debug_implementations, reason = "INV-2: a secret is never shown")]
-pub struct SessionKey(Kept);
+pub struct SessionKey {
+    address: Address,
+    key: Kept<PrivateKeySigner>,
+}
 
 impl SessionKey {
     /// A key born here, from the operating system's randomness (SPEC D12).
     #[must_use]
     pub fn born() -> Self {
-        Self(Kept::born())
+        Self::holding(Kept::born(PrivateKeySigner::random))
+    }
+
+    fn holding(key: Kept<PrivateKeySigner>) -> Self {
+        Self { address: key.with(PrivateKeySigner::address), key }
     }
 
     /// Opens an encrypted keystore (V3). A file that others could read is refused.
     pub fn open(path: &Path, password: &Password) -> Result<Self, KeyFileError> {
-        Kept::new(|| keyfile::open_keystore(path, password)).map(Self)
+        Kept::new(|| keyfile::open_keystore(path, password)).map(Self::holding)
     }
 
     /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
     pub fn save(&self, path: &Path, password: &Password) -> Result<(), KeyFileError> {
-        self.0.with(|key| keyfile::save_keystore(key, path, password))
+        self.key.with(|key| keyfile::save_keystore(key, path, password))
     }
 }
 
 #[async_trait]
 impl SessionSigner for SessionKey {
     fn address(&self) -> Address {
-        self.0.address()
+        self.address
     }
 
     async fn sign(&self, cleared: Cleared, now: u64) -> Result<SignedTransaction, CustodyError> {
         cleared.within().holds(now)?;
-        let signer = self.0.address();
+        let signer = self.address;
         if cleared.redeemer() != signer {
             return Err(CustodyError::WrongKey { redeemer: cleared.redeemer(), signer });
         }
         let (plan, body) = cleared.into_parts();
-        self.0
+        self.key
             .with(|key| transaction::sign(key, &plan, body))
             .map_err(|source| CustodyError::Sign { signer, source: source.into() })
     }
@@ -54,7 +62,7 @@ impl SessionSigner for SessionKey {
         now: u64,
     ) -> Result<SignedOperation, CustodyError> {
         cleared.within().holds(now)?;
-        self.0.with(|key| operation::sign(key, cleared))
+        self.key.with(|key| operation::sign(key, cleared))
     }
 
     async fn raise(
@@ -63,7 +71,7 @@ impl SessionSigner for SessionKey {
         offer: Offer,
         ceiling: U256,
     ) -> Result<SignedTransaction, CustodyError> {
-        self.0.with(|key| transaction::raise(key, signed, offer, ceiling))
+        self.key.with(|key| transaction::raise(key, signed, offer, ceiling))
     }
 
     async fn raise_operation(
@@ -72,6 +80,6 @@ impl SessionSigner for SessionKey {
         offer: Offer,
         ceiling: U256,
     ) -> Result<SignedOperation, CustodyError> {
-        self.0.with(|key| operation::raise(key, signed, offer, ceiling))
+        self.key.with(|key| operation::raise(key, signed, offer, ceiling))
     }
 }

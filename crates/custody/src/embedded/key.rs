@@ -1,7 +1,7 @@
 use super::{
     KeyQuorumId, PermittedTransaction, PolicyId, SigningPolicy, WalletApp, WalletId, WalletRequest,
 };
-use crate::{KeyFileError, Password, keyfile};
+use crate::{KeyFileError, Password, keyfile, secret::Kept};
 use alloy_signer::k256::elliptic_curve::rand_core::OsRng;
 use alloy_signer_local::PrivateKeySigner;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -24,16 +24,16 @@ impl fmt::Display for AuthorizationPublicKey {
     }
 }
 
-/// P-256, wiped by the curve library on drop.
-struct Asker(SigningKey);
+/// P-256, kept as every key is.
+struct Asker(Kept<SigningKey>);
 
 impl Asker {
     fn born() -> Self {
-        Self(SigningKey::random(&mut OsRng))
+        Self(Kept::born(|| SigningKey::random(&mut OsRng)))
     }
 
     fn public(&self) -> AuthorizationPublicKey {
-        let point = self.0.verifying_key().to_encoded_point(false);
+        let point = self.0.with(|key| key.verifying_key().to_encoded_point(false));
         // A point of the curve always has this form; the empty string is nobody's key.
         let spki = p256::PublicKey::from_sec1_bytes(point.as_bytes())
             .ok()
@@ -44,7 +44,8 @@ impl Asker {
 
     /// The one place where this curve signs: SHA-256 over the canonical form of a request that was made here.
     fn authorize(&self, request: WalletRequest) -> WalletRequest {
-        let signature: Signature = self.0.sign(&request.payload());
+        let payload = request.payload();
+        let signature: Signature = self.0.with(|key| key.sign(&payload));
         request.authorized(STANDARD.encode(signature.to_der().as_bytes()))
     }
 }
@@ -96,13 +97,16 @@ impl KeeperKey {
 
     /// Opens an encrypted keystore (V3). A file that others could read is refused.
     pub fn open(path: &Path, password: &Password) -> Result<Self, KeyFileError> {
-        let opened = keyfile::open_keystore(path, password)?;
-        let secret = Zeroizing::new(opened.to_bytes().0);
-        // The cause may not be kept: it could quote the key.
-        match SigningKey::from_slice(secret.as_slice()) {
-            Ok(key) => Ok(Self(Asker(key))),
-            Err(_) => Err(KeyFileError::NotAKey { path: path.into() }),
-        }
+        let kept = Kept::new(|| {
+            let opened = keyfile::open_keystore(path, password)?;
+            let secret = Zeroizing::new(opened.to_bytes().0);
+            // The cause may not be kept: it could quote the key.
+            match SigningKey::from_slice(secret.as_slice()) {
+                Ok(key) => Ok(key),
+                Err(_) => Err(KeyFileError::NotAKey { path: path.into() }),
+            }
+        });
+        kept.map(|kept| Self(Asker(kept)))
     }
 
     /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
@@ -110,13 +114,15 @@ impl KeeperKey {
     /// A keystore holds 32 bytes, whatever they are for. This curve has fewer keys than Ethereum's, and so each of them
     /// passes for one of those on the way.
     pub fn save(&self, path: &Path, password: &Password) -> Result<(), KeyFileError> {
-        let mut secret = self.0.0.to_bytes();
-        let carried = PrivateKeySigner::from_slice(&secret);
-        zeroize::Zeroize::zeroize(secret.as_mut_slice());
-        match carried {
-            Ok(carried) => keyfile::save_keystore(&carried, path, password),
-            Err(_) => Err(KeyFileError::NotAKey { path: path.into() }),
-        }
+        self.0.0.with(|key| {
+            let mut secret = key.to_bytes();
+            let carried = PrivateKeySigner::from_slice(&secret);
+            zeroize::Zeroize::zeroize(secret.as_mut_slice());
+            match carried {
+                Ok(carried) => keyfile::save_keystore(&carried, path, password),
+                Err(_) => Err(KeyFileError::NotAKey { path: path.into() }),
+            }
+        })
     }
 
     /// What the service knows it by.

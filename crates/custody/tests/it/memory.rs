@@ -1,7 +1,7 @@
 //! Looks for a key in all of this process's memory (SPEC K2, ATK-35).
 
 use alloy_primitives::U256;
-use golem_custody::{OwnerSigner, Password, SessionKey, SessionSigner, TransactionPlan};
+use golem_custody::{KeeperKey, OwnerSigner, Password, SessionKey, SessionSigner, TransactionPlan};
 use std::{
     fs::{self, File},
     io::{Read, Seek, SeekFrom, Write},
@@ -121,6 +121,13 @@ fn a_dropped_key_is_nowhere_in_memory() {
     let address = moved.address();
     drop(moved);
     assert_eq!(copies(), 0, "the session key {address}");
+
+    let keeper = KeeperKey::open(&keystore, &password).unwrap();
+    assert_eq!(copies(), 1, "on the other curve");
+    keeper.save(&folder.path().join("keeper.json"), &password).unwrap();
+    assert_eq!(copies(), 1);
+    drop(keeper);
+    assert_eq!(copies(), 0, "a wallet's keeper");
 
     let panicked = std::panic::catch_unwind(|| {
         let _owner = OwnerSigner::from_key_file(&file).unwrap();

@@ -2,7 +2,7 @@
 
 use alloy_primitives::B256;
 use golem_custody::{
-    AGREEMENT, Answered, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism,
+    AGREEMENT, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism, Parameter,
     Recommendation, Sustainability, agree, inference_tier,
 };
 
@@ -66,20 +66,24 @@ fn the_table_of_tiers_holds_at_each_of_its_edges() {
     }
 }
 
-fn recommends(model: &str, action: &str, with: &[(&str, Answered)]) -> Recommendation {
+fn recommends(model: &str, action: &str, with: &[(&str, Parameter)]) -> Recommendation {
     let with = with.iter().map(|(name, answer)| ((*name).to_owned(), answer.clone())).collect();
     let (model, action) = (model.to_owned(), action.to_owned());
     Recommendation { model, action, with, confidence: 9_000, reasoning: B256::ZERO }
 }
 
-fn choice(of: &str) -> Answered {
-    Answered::Choice(of.to_owned())
+fn choice(of: &str) -> Parameter {
+    Parameter::Choice(of.to_owned())
 }
 
 #[test]
 fn two_models_agree_on_what_they_would_do_and_nearly_on_how_much() {
     let buy = |model, amount| {
-        recommends(model, "swap", &[("buys", choice("WETH")), ("amount", Answered::Amount(amount))])
+        recommends(
+            model,
+            "swap",
+            &[("buys", choice("WETH")), ("amount", Parameter::Amount(amount))],
+        )
     };
 
     assert_eq!(agree(&buy("a", 100), &buy("b", 100), 10_000), Ok(()));
@@ -106,7 +110,7 @@ fn agreement_is_a_cosine_and_counts_at_its_bound() {
     assert_eq!(agree(&one, &less, 7_071), Ok(()));
     assert_eq!(agree(&one, &less, 7_072), Err(Disagreement::TooFar));
     assert_eq!(agree(&less, &one, 7_071), Ok(()), "whoever is asked first");
-    let amount = recommends("b", "swap", &[("sells", Answered::Amount(1))]);
+    let amount = recommends("b", "swap", &[("sells", Parameter::Amount(1))]);
     assert_eq!(
         agree(&less.clone(), &Recommendation { model: "c".into(), ..amount }, 1),
         Err(Disagreement::TooFar)

@@ -3,8 +3,8 @@
 use crate::charter::granted;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use golem_custody::{
-    CustodyMode, MemoryBooks, Onboarding, OnboardingError, OnboardingSteps, OwnerSigner, SignIn,
-    SignInError, Wallet,
+    CustodyMode, Means, MemoryBooks, Onboarding, OnboardingError, OnboardingSteps, OwnerSigner,
+    SignIn, SignInError,
 };
 use golem_delegation::SigningDomain;
 
@@ -24,10 +24,10 @@ fn asked(address: Address) -> SignIn {
     }
 }
 
-fn wallet(owner: &OwnerSigner) -> Wallet {
+fn wallet(owner: &OwnerSigner) -> Means {
     let session = Address::repeat_byte(9);
     let grant = owner.grant(&DOMAIN, granted(owner.address(), session)).unwrap();
-    Wallet::Granted { account: grant.delegator, session, grant: Box::new(grant) }
+    Means::Granted { account: grant.delegator, session, grant: Box::new(grant) }
 }
 
 /// Makes step `number`, whatever the state is.
@@ -145,13 +145,13 @@ fn a_field_that_would_make_another_message_is_refused() {
 #[tokio::test]
 async fn a_wallet_fits_what_was_chosen() {
     let owner = OwnerSigner::born();
-    let provided = || Wallet::Provided { wallet: "w".to_owned(), address: Address::ZERO };
+    let provided = || Means::Provided { wallet: "w".to_owned(), address: Address::ZERO };
     let changed = |change: fn(&mut golem_delegation::Delegation)| {
-        let Wallet::Granted { account, session, mut grant } = wallet(&owner) else {
+        let Means::Granted { account, session, mut grant } = wallet(&owner) else {
             panic!("granted");
         };
         change(&mut grant);
-        Wallet::Granted { account, session, grant }
+        Means::Granted { account, session, grant }
     };
     for (mode, wallet, fits) in [
         (CustodyMode::Embedded, provided(), true),
