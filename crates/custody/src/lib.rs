@@ -2,7 +2,6 @@
 
 mod books;
 mod clearance;
-mod denial;
 mod keyfile;
 mod operation;
 mod owner;
@@ -16,7 +15,7 @@ pub use books::{
     Reserving, Route, Step, Steps,
 };
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
-pub use denial::{Denial, DenialCode};
+pub use golem_safety::{Denial, DenialCode};
 pub use keyfile::{KeyFileError, Password};
 pub use operation::{
     ClearedOperation, Operate, OperationClearance, OperationDraft, OperationPlan, SessionAccount,

@@ -1,0 +1,5 @@
+#![doc = include_str!("../README.md")]
+
+mod denial;
+
+pub use denial::{Denial, DenialCode};
