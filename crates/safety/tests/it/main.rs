@@ -1,1 +1,10 @@
-//! Tests of the crate from outside.
+//! Tests of the crate from outside: against shared vectors, against hostile bytes, and by property.
+
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests fail like tests"
+)]
+
+mod action;
