@@ -16,6 +16,7 @@ mod operations;
 mod owners;
 mod raw;
 mod repository;
+mod safety;
 mod slice;
 mod terms;
 mod thief;
