@@ -290,7 +290,8 @@ pub fn decode_call(
         return Err(ActionRefusal::UnexpectedValue { target, value });
     }
     if has_multicall(role, arguments.selector) {
-        let inner = arguments.unwrapped(arguments.selector != Multicall::multicallCall::SELECTOR)?;
+        let inner =
+            arguments.unwrapped(arguments.selector != Multicall::multicallCall::SELECTOR)?;
         // Multicalls do not nest: an inner one is unknown to `single`.
         return inner
             .into_iter()

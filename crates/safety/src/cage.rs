@@ -1,6 +1,8 @@
 mod judgement;
 
-use crate::{Call, Denial, DenialCode, MicroDollars, Observed, Permit, Policy, PolicyRefusal, Published};
+use crate::{
+    Call, Denial, DenialCode, MicroDollars, Observed, Permit, Policy, PolicyRefusal, Published,
+};
 use alloy_primitives::{Address, B256, keccak256};
 use golem_delegation::terms::{GolemCharter, Listing};
 use judgement::Judgement;
@@ -64,7 +66,7 @@ pub struct Facts {
     pub spent_in_session: MicroDollars,
     /// What was spent within a day, reservations included.
     pub spent_in_day: MicroDollars,
-    /// Whether the Golem is dying: what closes is exempt from spend limits (SPEC D18).
+    /// Whether the Golem is dying: what it sells into its settlement asset is exempt from spend limits (SPEC D18).
     pub is_settling: bool,
     /// Second.
     pub now: u64,
@@ -137,10 +139,14 @@ impl Cage {
                 Denial::new(DenialCode::NoPolicy, reason)
             })?
             .map_err(|refusal| {
-                Denial::new(DenialCode::PolicyMalformed, format!("no policy can be read: {refusal}"))
+                Denial::new(
+                    DenialCode::PolicyMalformed,
+                    format!("no policy can be read: {refusal}"),
+                )
             })?;
         if published.golem_id() != golem_id {
-            let reason = format!("the policy is Golem {}'s, this is {golem_id}", published.golem_id());
+            let reason =
+                format!("the policy is Golem {}'s, this is {golem_id}", published.golem_id());
             return Err(Denial::new(DenialCode::PolicyMalformed, reason));
         }
         let length = constitution.len();

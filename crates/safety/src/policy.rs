@@ -141,7 +141,9 @@ impl Policy {
         if count > Self::MAX_ASSETS {
             return Err(PolicyRefusal::TooManyAssets { count });
         }
-        for (index, (before, asset)) in (1..).zip(self.assets.iter().zip(self.assets.iter().skip(1))) {
+        for (index, (before, asset)) in
+            (1..).zip(self.assets.iter().zip(self.assets.iter().skip(1)))
+        {
             if asset <= before {
                 let (asset, before) = (*asset, *before);
                 return Err(PolicyRefusal::NotAscending { index, asset, before });

@@ -10,8 +10,8 @@ use crate::{Cage, Denial, DenialCode, Permit};
 use alloy_primitives::{Address, B256};
 use alloy_sol_types::{SolStruct as _, eip712_domain};
 use golem_delegation::{
-    ANY_DELEGATE, Delegation, Environment, GolemAttestation, PermissionContext, Rule, SigningDomain,
-    attenuates,
+    ANY_DELEGATE, Delegation, Environment, GolemAttestation, PermissionContext, Rule,
+    SigningDomain, attenuates,
 };
 
 mod wire {
@@ -193,7 +193,8 @@ impl Cage {
         let ours = self.published().golem_id();
         let mut against = Vec::new();
         if said.golem_id != ours {
-            against.push(format!("the attestation is about Golem {}, this is {ours}", said.golem_id));
+            against
+                .push(format!("the attestation is about Golem {}, this is {ours}", said.golem_id));
         }
         let parties = [
             ("key", said.agent_key, facts.agent_key),
@@ -207,7 +208,8 @@ impl Cage {
         }
         let (from, until) = (said.issued_at, said.expires_at);
         if from > facts.now || facts.now > until {
-            against.push(format!("the attestation holds from {from} to {until}, it is {}", facts.now));
+            against
+                .push(format!("the attestation holds from {from} to {until}, it is {}", facts.now));
         }
         unless(against, || said.digest(facts.chain_id, facts.attestations))
     }

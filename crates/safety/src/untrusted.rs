@@ -131,8 +131,11 @@ impl<T: AsRef<str>> Untrusted<T> {
     /// Why text is not used for what somebody wanted it for.
     #[must_use]
     pub fn refused_as(&self, wanted: &'static str) -> crate::Denial {
-        let reason =
-            format!("{} from {} was to be {wanted}, and is only text", self.for_people(), self.origin);
+        let reason = format!(
+            "{} from {} was to be {wanted}, and is only text",
+            self.for_people(),
+            self.origin
+        );
         crate::Denial::new(crate::DenialCode::PolicyTainted, reason)
     }
 }

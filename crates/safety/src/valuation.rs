@@ -206,10 +206,7 @@ pub struct Worth {
 /// Whether an action of this class has a worth.
 #[must_use]
 pub const fn is_measured(class: Class) -> bool {
-    matches!(
-        class,
-        Class::Swap | Class::AddLiquidity | Class::RemoveLiquidity | Class::Deposit
-    )
+    matches!(class, Class::Swap | Class::AddLiquidity | Class::RemoveLiquidity | Class::Deposit)
 }
 
 /// Prices by the owner's feeds, at one second.
@@ -229,9 +226,12 @@ impl<'a> Appraisal<'a> {
 
     /// What all of these send out together. Liquidity that is taken back sends nothing out, and so needs no price here.
     pub fn total(&self, actions: &[Action]) -> Result<U256, ValuationRefusal> {
-        actions.iter().filter(|action| sends_out(action.class)).try_fold(U256::ZERO, |sum, action| {
-            sum.checked_add(self.measure(action)?.out).ok_or(ValuationRefusal::Overflow)
-        })
+        actions.iter().filter(|action| sends_out(action.class)).try_fold(
+            U256::ZERO,
+            |sum, action| {
+                sum.checked_add(self.measure(action)?.out).ok_or(ValuationRefusal::Overflow)
+            },
+        )
     }
 
     /// The worth of an action whose class is measured.
@@ -372,7 +372,8 @@ impl<'a> Appraisal<'a> {
             return Ok(());
         }
         let uptime = self.observed.uptimes.get(&feed);
-        let Uptime { answer, since } = *uptime.ok_or(ValuationRefusal::Unread { contract: feed })?;
+        let Uptime { answer, since } =
+            *uptime.ok_or(ValuationRefusal::Unread { contract: feed })?;
         let up_for = U256::from(self.now).checked_sub(since);
         if !answer.is_zero()
             || since.is_zero()

@@ -1,7 +1,7 @@
 use super::{Facts, Intent, MOST_CALLDATA, MOST_CALLS};
 use crate::{
-    Action, ActionRefusal, Appraisal, CallsDigest, Denial, DenialCode, MicroDollars, Permit, Policy,
-    Published, ValuationRefusal, read_call, role_of,
+    Action, ActionRefusal, Appraisal, CallsDigest, Denial, DenialCode, MicroDollars, Permit,
+    Policy, Published, ValuationRefusal, read_call, role_of,
 };
 use alloy_primitives::{Address, U256};
 use golem_delegation::terms::{Class, Role};
@@ -237,7 +237,8 @@ impl<'a> Judgement<'a> {
         for asset in assets {
             if !self.policy().has(asset) {
                 let (class, count) = (action.class.name(), self.policy().assets.len());
-                let reason = format!("{class} of {asset}, none of the {count} assets of the policy");
+                let reason =
+                    format!("{class} of {asset}, none of the {count} assets of the policy");
                 self.deny(DenialCode::PolicyAsset, reason);
             }
         }
@@ -286,14 +287,15 @@ impl<'a> Judgement<'a> {
 
     // How much
 
-    /// What an action counts for. What closes a dying Golem's positions counts for nothing (SPEC D18), but must still be known.
+    /// What an action counts for. What a dying Golem sells counts for nothing (SPEC D18), but must still be known; gas money
+    /// leaves for good and always counts.
     fn cost(&self, action: &Action) -> Result<MicroDollars, ValuationRefusal> {
         let worth = match action.class {
             Class::GasTopUp => self.appraisal.value_out(self.priced_coin(), action.amount_out)?,
             class if crate::valuation::sends_out(class) => self.appraisal.measure(action)?.out,
             _ => return Ok(MicroDollars::ZERO),
         };
-        if self.facts.is_settling && self.is_closing(action) {
+        if self.facts.is_settling && action.class == Class::Swap && self.is_sale(action) {
             return Ok(MicroDollars::ZERO);
         }
         micro_dollars(worth)
@@ -332,7 +334,12 @@ impl<'a> Judgement<'a> {
         let Facts { spent_in_session, spent_in_day, .. } = *self.facts;
         let Policy { spend_per_transaction, spend_per_session, spend_per_day, .. } = *self.policy();
         let limits = [
-            (DenialCode::PolicySpendTransaction, MicroDollars::ZERO, spend_per_transaction, "a transaction"),
+            (
+                DenialCode::PolicySpendTransaction,
+                MicroDollars::ZERO,
+                spend_per_transaction,
+                "a transaction",
+            ),
             (DenialCode::PolicySpendSession, spent_in_session, spend_per_session, "a session"),
             (DenialCode::PolicySpendDay, spent_in_day, spend_per_day, "a day"),
         ];
@@ -360,7 +367,10 @@ impl<'a> Judgement<'a> {
                     .map(|(_, worth)| *worth),
             );
             let Some(after) = held.and_then(|held| held.checked_add(more)) else {
-                self.deny(DenialCode::PolicyAmount, format!("holdings of {asset} are beyond the arithmetic"));
+                self.deny(
+                    DenialCode::PolicyAmount,
+                    format!("holdings of {asset} are beyond the arithmetic"),
+                );
                 continue;
             };
             if after.times(Policy::MAX_BPS) > total.times(most) {

@@ -97,20 +97,36 @@ impl ForeignKind {
     const fn reason(self) -> &'static str {
         match self {
             Self::Permit => "an ERC-2612 permit is an allowance that no rule on calls would see",
-            Self::PermitSingle => "a Permit2 allowance lets its spender pull a token for as long as it says",
+            Self::PermitSingle => {
+                "a Permit2 allowance lets its spender pull a token for as long as it says"
+            }
             Self::PermitBatch => "a Permit2 batch lets its spender pull several tokens",
             Self::PermitTransferFrom => "a Permit2 transfer lets its spender take a token once",
-            Self::PermitBatchTransferFrom => "a Permit2 batch transfer lets its spender take several tokens",
+            Self::PermitBatchTransferFrom => {
+                "a Permit2 batch transfer lets its spender take several tokens"
+            }
             Self::PermitWitnessTransferFrom => {
                 "a Permit2 witness transfer is an order, and lets its spender take what it sells"
             }
-            Self::TransferWithAuthorization => "an EIP-3009 authorization is a transfer that anybody may send",
-            Self::ReceiveWithAuthorization => "an EIP-3009 authorization is a transfer that its recipient fetches",
-            Self::CancelAuthorization => "an EIP-3009 cancellation ends a payment that somebody may count on",
+            Self::TransferWithAuthorization => {
+                "an EIP-3009 authorization is a transfer that anybody may send"
+            }
+            Self::ReceiveWithAuthorization => {
+                "an EIP-3009 authorization is a transfer that its recipient fetches"
+            }
+            Self::CancelAuthorization => {
+                "an EIP-3009 cancellation ends a payment that somebody may count on"
+            }
             Self::SafeTx => "a Safe's transaction or message speaks for another account",
-            Self::Delegation => "a delegation is signed as a value that was compared with its parent, never as JSON",
-            Self::UserOperation => "a user operation is signed as a value with permitted calls, never as JSON",
-            Self::UniswapXOrder => "a UniswapX order lets fillers choose its price, and is not supported",
+            Self::Delegation => {
+                "a delegation is signed as a value that was compared with its parent, never as JSON"
+            }
+            Self::UserOperation => {
+                "a user operation is signed as a value with permitted calls, never as JSON"
+            }
+            Self::UniswapXOrder => {
+                "a UniswapX order lets fillers choose its price, and is not supported"
+            }
             Self::SeaportOrder => "a Seaport order offers whatever it lists, and is not supported",
             Self::Unknown => "a message of a type that nobody here knows",
             Self::NotTypedData => "no typed message",
@@ -169,9 +185,8 @@ fn read(json: &[u8]) -> Option<TypedData> {
 }
 
 fn kind(data: &TypedData) -> ForeignKind {
-    let known = |name: &str| {
-        KNOWN.iter().find_map(|(known, kind)| (*known == name).then_some(*kind))
-    };
+    let known =
+        |name: &str| KNOWN.iter().find_map(|(known, kind)| (*known == name).then_some(*kind));
     known(&data.primary_type)
         .or_else(|| data.types.keys().find_map(|name| known(name)))
         .unwrap_or(ForeignKind::Unknown)

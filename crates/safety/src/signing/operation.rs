@@ -121,7 +121,8 @@ pub(super) fn judge(
     }
     if !operation.paymaster_and_data.is_empty() {
         let length = operation.paymaster_and_data.len();
-        against.push(format!("the operation has {length} bytes for a paymaster, who is nobody known"));
+        against
+            .push(format!("the operation has {length} bytes for a paymaster, who is nobody known"));
     }
     match redeemed(&operation.call_data, facts.manager) {
         Ok((account, calls)) => {
@@ -129,7 +130,8 @@ pub(super) fn judge(
                 account == permit.account() && permit.covers(CallsDigest::of(account, &calls));
             if !is_covered {
                 let count = calls.len();
-                against.push(format!("the operation's {count} calls by {account} were not permitted"));
+                against
+                    .push(format!("the operation's {count} calls by {account} were not permitted"));
             }
         }
         Err(reason) => against.push(reason.to_owned()),
@@ -174,9 +176,12 @@ fn inner(mode: B256, execution: &[u8]) -> Option<Vec<Call>> {
             if batch.abi_encode() != execution {
                 return None;
             }
-            let calls = batch.into_iter().map(|wire::Execution { target, value, callData: data }| {
-                Call { target, value, data }
-            });
+            let calls =
+                batch.into_iter().map(|wire::Execution { target, value, callData: data }| Call {
+                    target,
+                    value,
+                    data,
+                });
             Some(calls.collect())
         }
         _ => None,

@@ -8,3 +8,11 @@
 )]
 
 mod action;
+mod fixtures;
+mod fuzz_bodies;
+mod fuzzing;
+mod judging;
+mod matrix;
+mod properties;
+mod signing;
+mod untrusted;

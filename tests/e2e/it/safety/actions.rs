@@ -28,13 +28,37 @@ sol! {
 
 const CALLS: usize = 40_000;
 const CLASSES: [&str; 17] = [
-    "swap", "addLiquidity", "removeLiquidity", "collect", "burnPosition", "deposit", "withdraw",
-    "approve", "disapprove", "transfer", "wrap", "unwrap", "gasTopUp", "spawnReplicant", "settle",
-    "publish", "sell",
+    "swap",
+    "addLiquidity",
+    "removeLiquidity",
+    "collect",
+    "burnPosition",
+    "deposit",
+    "withdraw",
+    "approve",
+    "disapprove",
+    "transfer",
+    "wrap",
+    "unwrap",
+    "gasTopUp",
+    "spawnReplicant",
+    "settle",
+    "publish",
+    "sell",
 ];
 const REFUSALS: [&str; 12] = [
-    "UnknownTarget", "UnknownCall", "NoSelector", "NotCanonical", "Malformed", "UnexpectedValue",
-    "Sentinel", "NotAPayment", "PriceLimit", "Path", "Multicall", "HiddenApproval",
+    "UnknownTarget",
+    "UnknownCall",
+    "NoSelector",
+    "NotCanonical",
+    "Malformed",
+    "UnexpectedValue",
+    "Sentinel",
+    "NotAPayment",
+    "PriceLimit",
+    "Path",
+    "Multicall",
+    "HiddenApproval",
 ];
 
 #[derive(Deserialize)]
@@ -60,9 +84,8 @@ struct Drawn {
 
 fn seeds() -> Result<Vec<Drawn>> {
     let file = fs::read_to_string(root().join("testdata/vectors/actions.json"))?;
-    let role = |name: &str| {
-        Role::ALL.into_iter().find(|role| role.name().eq_ignore_ascii_case(name))
-    };
+    let role =
+        |name: &str| Role::ALL.into_iter().find(|role| role.name().eq_ignore_ascii_case(name));
     let vectors = serde_json::from_str::<File>(&file)?.vectors;
     vectors
         .into_iter()
@@ -138,7 +161,11 @@ fn wrap(dice: &mut Dice, call: &mut Drawn, seeds: &[Drawn]) {
     let is_like = |seed: &&Drawn| seed.role == call.role && !seed.data.starts_with(&call.data);
     let same_role: Vec<_> = seeds.iter().filter(is_like).collect();
     for _ in 0..dice.of(&[0usize, 0, 1, 2, 7, 8]) {
-        let other = if same_role.is_empty() || dice.one_in(2) { &*call } else { same_role[dice.below(same_role.len())] };
+        let other = if same_role.is_empty() || dice.one_in(2) {
+            &*call
+        } else {
+            same_role[dice.below(same_role.len())]
+        };
         inner.push(other.data.clone().into());
     }
     if dice.one_in(30) {
@@ -168,7 +195,9 @@ fn revert_of(refusal: &ActionRefusal) -> Option<Vec<u8>> {
         ActionRefusal::UnexpectedValue { target, value } => {
             Actions_UnexpectedValue { target, value }.abi_encode()
         }
-        ActionRefusal::Sentinel { target, value } => Actions_Sentinel { target, value }.abi_encode(),
+        ActionRefusal::Sentinel { target, value } => {
+            Actions_Sentinel { target, value }.abi_encode()
+        }
         ActionRefusal::NotAPayment { target, length } => {
             Actions_NotAPayment { target, length: number(length) }.abi_encode()
         }
@@ -251,7 +280,8 @@ fn mutated_calls_are_read_alike() -> Result<()> {
     let seeds = seeds()?;
     let mut dice = Dice(0xac71);
     let mut counts = Counts::default();
-    let is_read = |seed: &&Drawn| decode_call(seed.role, seed.target, seed.value, &seed.data).is_ok();
+    let is_read =
+        |seed: &&Drawn| decode_call(seed.role, seed.target, seed.value, &seed.data).is_ok();
     let good: Vec<_> = seeds.iter().filter(is_read).cloned().collect();
     for round in 0..CALLS {
         // A mutation of what is refused anyway shows less.
@@ -335,8 +365,15 @@ fn roles_are_found_alike() -> Result<()> {
 fn carriers_are_known_alike() -> Result<()> {
     let mut course = stage()?;
     let known = [
-        hex!("5c1c6dcd"), hex!("e9ae5c53"), hex!("cef6d209"), hex!("4f1ef286"), hex!("a24c8f32"),
-        hex!("b3a2af13"), hex!("ac9650d8"), hex!("a9059cbb"), hex!("00000000"),
+        hex!("5c1c6dcd"),
+        hex!("e9ae5c53"),
+        hex!("cef6d209"),
+        hex!("4f1ef286"),
+        hex!("a24c8f32"),
+        hex!("b3a2af13"),
+        hex!("ac9650d8"),
+        hex!("a9059cbb"),
+        hex!("00000000"),
     ];
     let parties = [1, 2, 3].map(Address::repeat_byte);
     let mut dice = Dice(7);

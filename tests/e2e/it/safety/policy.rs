@@ -20,8 +20,9 @@ sol! {
 fn drawn(dice: &mut Dice) -> golem_safety::Policy {
     let bps = |dice: &mut Dice| dice.of(&[0u16, 1, 3_000, 3_000, 9_999, 10_000, 10_001, u16::MAX]);
     let spend = |dice: &mut Dice| dice.of(&[0u64, 1, 100, 100, 101, 1_000, u64::MAX]);
-    let mut assets: Vec<_> =
-        (0..dice.of(&[0usize, 1, 2, 3, 31, 32, 33])).map(|_| Address::from_word(dice.word().into())).collect();
+    let mut assets: Vec<_> = (0..dice.of(&[0usize, 1, 2, 3, 31, 32, 33]))
+        .map(|_| Address::from_word(dice.word().into()))
+        .collect();
     if !dice.one_in(3) {
         assets.sort_unstable();
     }
@@ -120,8 +121,14 @@ fn policies_are_accepted_and_hashed_alike() -> Result<()> {
     counts.require(
         20,
         &[
-            "(published)", "NoConstitution", "Concentration", "Drawdown", "OverSession", "OverDay",
-            "TooManyAssets", "NotAscending",
+            "(published)",
+            "NoConstitution",
+            "Concentration",
+            "Drawdown",
+            "OverSession",
+            "OverDay",
+            "TooManyAssets",
+            "NotAscending",
         ],
     );
     Ok(())

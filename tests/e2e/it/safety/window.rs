@@ -19,7 +19,8 @@ sol! {
 fn revert_of(refusal: SpendRefusal) -> Vec<u8> {
     match refusal {
         SpendRefusal::OverCap { spent, amount, cap } => {
-            SpendWindow_OverCap { spent: U256::from(spent), amount, cap: U256::from(cap) }.abi_encode()
+            SpendWindow_OverCap { spent: U256::from(spent), amount, cap: U256::from(cap) }
+                .abi_encode()
         }
         SpendRefusal::StaleEpoch { epoch, highest } => {
             SpendWindow_StaleEpoch { epoch: U256::from(epoch), highest: U256::from(highest) }
@@ -102,6 +103,7 @@ fn windows_count_alike() -> Result<()> {
     }
     counts.show();
     counts.require(1_000, &["(spent)", "OverCap"]);
-    counts.require(20, &["StaleEpoch", "TimeWentBack", "TimeOutOfRange", "ZeroCap", "BucketLength"]);
+    counts
+        .require(20, &["StaleEpoch", "TimeWentBack", "TimeOutOfRange", "ZeroCap", "BucketLength"]);
     Ok(())
 }

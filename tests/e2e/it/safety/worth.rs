@@ -1,5 +1,6 @@
 use super::{
-    Counts, Dice, HARNESS, NOW, RulesHarness, Told, Worth, actions::on_chain, built, is_panic, stage,
+    Counts, Dice, HARNESS, NOW, RulesHarness, Told, Worth, actions::on_chain, built, is_panic,
+    stage,
 };
 use alloy::{
     primitives::{
@@ -234,7 +235,11 @@ fn draw_action(dice: &mut Dice) -> Action {
         _ => U256::from(dice.next() % 1_000_000_000_000),
     };
     let class = dice.of(&[
-        Class::Swap, Class::Swap, Class::Deposit, Class::AddLiquidity, Class::RemoveLiquidity,
+        Class::Swap,
+        Class::Swap,
+        Class::Deposit,
+        Class::AddLiquidity,
+        Class::RemoveLiquidity,
         Class::Approve,
     ]);
     match class {
@@ -293,12 +298,10 @@ fn assert_same(refusal: &ValuationRefusal, revert: &Bytes, of: &[Action]) {
     }
     let expected = match *refusal {
         ValuationRefusal::Answer { feed, answer } => Valuation_Answer { feed, answer }.abi_encode(),
-        ValuationRefusal::Incomplete { feed, round_id, answered_in_round } => Valuation_Incomplete {
-            feed,
-            roundId: round_id,
-            answeredInRound: answered_in_round,
+        ValuationRefusal::Incomplete { feed, round_id, answered_in_round } => {
+            Valuation_Incomplete { feed, roundId: round_id, answeredInRound: answered_in_round }
+                .abi_encode()
         }
-        .abi_encode(),
         ValuationRefusal::Stale { feed, updated_at, now, max_age } => Valuation_Stale {
             feed,
             updatedAt: updated_at,
@@ -347,7 +350,8 @@ fn actions_are_worth_the_same() -> Result<()> {
             if !golem_safety::is_measured(action.class) {
                 continue;
             }
-            let call = RulesHarness::measureCall { listing: terms.clone(), action: on_chain(action) };
+            let call =
+                RulesHarness::measureCall { listing: terms.clone(), action: on_chain(action) };
             match (appraisal.measure(action), course.answer(HARNESS, call.abi_encode())) {
                 (Ok(worth), Ok(answer)) => {
                     let theirs = RulesHarness::measureCall::abi_decode_returns_validate(&answer)?;
@@ -384,8 +388,16 @@ fn actions_are_worth_the_same() -> Result<()> {
     counts.require(
         40,
         &[
-            "Answer", "Incomplete", "Stale", "Decimals", "Amount", "Sequencer", "UnknownToken", "NoPool",
-            "Unread", "Overflow",
+            "Answer",
+            "Incomplete",
+            "Stale",
+            "Decimals",
+            "Amount",
+            "Sequencer",
+            "UnknownToken",
+            "NoPool",
+            "Unread",
+            "Overflow",
         ],
     );
     Ok(())
