@@ -603,7 +603,7 @@ fn unwrap(call: &Arguments<'_>) -> Result<Action, ActionRefusal> {
 // The Golem itself
 
 /// A plain payment; calldata would be a message to code that an EOA may have by EIP-7702.
-fn top_up(target: Address, value: U256, data: &[u8]) -> Result<Action, ActionRefusal> {
+const fn top_up(target: Address, value: U256, data: &[u8]) -> Result<Action, ActionRefusal> {
     if !data.is_empty() {
         return Err(ActionRefusal::NotAPayment { target, length: data.len() });
     }

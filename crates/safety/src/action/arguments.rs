@@ -46,7 +46,7 @@ impl<'a> Arguments<'a> {
 
     // Types
 
-    pub(super) fn uint<const BITS: usize>(&self, word: U256) -> Result<U256, ActionRefusal> {
+    pub(super) const fn uint<const BITS: usize>(&self, word: U256) -> Result<U256, ActionRefusal> {
         if word.bit_len() > BITS { Err(self.malformed()) } else { Ok(word) }
     }
 

@@ -191,7 +191,7 @@ pub(crate) fn facts() -> Facts {
     }
 }
 
-pub(crate) fn parties() -> Parties {
+pub(crate) const fn parties() -> Parties {
     Parties { account: ACCOUNT, beneficiary: HOME, agent_key: KEY, settlement_asset: USDC }
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn call(target: Address, data: Vec<u8>) -> Call {
     Call { target, value: U256::ZERO, data: data.into() }
 }
 
-pub(crate) fn pay(target: Address, value: U256) -> Call {
+pub(crate) const fn pay(target: Address, value: U256) -> Call {
     Call { target, value, data: Bytes::new() }
 }
 
