@@ -1,8 +1,16 @@
 //! `golem-safety` beside the contracts it is the twin of: mutated calls, prices and policies, in process, with every field and
 //! every refusal compared. Each test counts what it has covered, and fails where that is too little.
 
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests fail like tests"
+)]
+
 mod actions;
 mod policy;
+mod signing;
 mod window;
 mod worth;
 
@@ -107,7 +115,7 @@ fn is_panic(revert: &[u8]) -> bool {
 struct Dice(u64);
 
 impl Dice {
-    fn next(&mut self) -> u64 {
+    const fn next(&mut self) -> u64 {
         // splitmix64
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;

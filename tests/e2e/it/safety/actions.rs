@@ -216,7 +216,7 @@ fn revert_of(refusal: &ActionRefusal) -> Option<Vec<u8>> {
 }
 
 /// The contract's form of an action.
-pub(super) fn on_chain(action: &golem_safety::Action) -> Action {
+pub(super) const fn on_chain(action: &golem_safety::Action) -> Action {
     Action {
         class: action.class as u8,
         target: action.target,
