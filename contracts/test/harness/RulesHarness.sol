@@ -44,7 +44,11 @@ contract RulesHarness is PolicyCage {
         return Appraisal.measure(listing, listing.noAnswers(), action);
     }
 
-    function total(bytes calldata listing, Action[] memory actions) external view returns (uint256) {
+    function total(bytes calldata listing, Action[] memory actions)
+        external
+        view
+        returns (uint256)
+    {
         return Appraisal.total(listing, listing.noAnswers(), actions);
     }
 

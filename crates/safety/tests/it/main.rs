@@ -13,6 +13,7 @@ mod fuzz_bodies;
 mod fuzzing;
 mod judging;
 mod matrix;
+mod policy;
 mod properties;
 mod signing;
 mod untrusted;
