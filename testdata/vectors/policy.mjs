@@ -82,13 +82,17 @@ const source = {
   packages: { viem: require('viem/package.json').version },
 };
 const text = `{\n"source": ${JSON.stringify(source)},\n"vectors": [\n${lines.join(',\n')}\n]\n}\n`;
-const file = new URL('policy.json', import.meta.url);
 
-if (process.argv.includes('--check')) {
-  if (readFileSync(file, 'utf8') !== text) {
-    console.error('testdata/vectors/policy.json is stale: run node testdata/vectors/policy.mjs');
-    process.exit(1);
-  }
-} else {
-  writeFileSync(file, text);
+const unknown = process.argv.slice(2).filter((argument) => argument !== '--check');
+if (unknown.length > 0) {
+  console.error(`unknown argument ${unknown[0]}; the only one is --check`);
+  process.exit(2);
+}
+const url = new URL('policy.json', import.meta.url);
+if (!process.argv.includes('--check')) {
+  writeFileSync(url, text);
+  console.log(`${vectors.length} vectors`);
+} else if (readFileSync(url, 'utf8') !== text) {
+  console.error('stale: testdata/vectors/policy.json; run: node testdata/vectors/policy.mjs');
+  process.exitCode = 1;
 }
