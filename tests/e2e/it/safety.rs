@@ -136,7 +136,7 @@ impl Dice {
         choices[self.below(choices.len())]
     }
 
-    fn word(&mut self) -> U256 {
+    const fn word(&mut self) -> U256 {
         U256::from_limbs([self.next(), self.next(), self.next(), self.next()])
     }
 }
