@@ -6,7 +6,6 @@ mod clearance;
 pub mod crash;
 #[cfg(not(feature = "test-utils"))]
 mod crash;
-mod denial;
 mod embedded;
 mod keyfile;
 mod keyring;
@@ -30,7 +29,6 @@ pub use books::{
     Reserving, Route, Step, Steps,
 };
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
-pub use denial::{Denial, DenialCode};
 pub use embedded::{
     AdmittedSigner, AllowedCall, Answered, AppSecret, AuthorizationKey, AuthorizationPublicKey,
     Backoff, Balance, BardoManifest, BoundsError, DeferredPosition, EmbeddedWallet, Gas, Holding,
@@ -39,6 +37,7 @@ pub use embedded::{
     Swept, TokenBound, Verb, Wallet, WalletApp, WalletAppError, WalletError, WalletId,
     WalletKeeper, WalletPresence, WalletRequest, WalletService, WalletTransaction,
 };
+pub use golem_safety::{Denial, DenialCode};
 pub use keyfile::{KeyFileError, Password};
 pub use keyring::{KeyHandle, Keys};
 #[cfg(feature = "test-utils")]

@@ -17,6 +17,7 @@ mod operations;
 mod owners;
 mod raw;
 mod repository;
+mod safety;
 mod slice;
 mod terms;
 mod thief;
