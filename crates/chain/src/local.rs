@@ -399,6 +399,38 @@ impl Bundler {
     }
 }
 
+/// A Node program of this repository that serves on the loopback interface. Dropping it ends the process.
+#[derive(Debug)]
+pub struct Companion {
+    url: Url,
+    _process: Guarded,
+}
+
+impl Companion {
+    /// Starts `script`, which chooses a free port and says `<name> listening <port>`.
+    pub fn start(
+        files: &LocalFiles,
+        name: &'static str,
+        script: &str,
+        environment: &[(&str, &str)],
+    ) -> Result<Self, LocalError> {
+        let preload = files.root().join("crates/chain/node/loopback.cjs");
+        let mut all: Vec<std::ffi::OsString> = vec!["node".into(), "--require".into()];
+        all.push(preload.into_os_string());
+        all.push(files.root().join(script).into_os_string());
+        let (process, port) = Guarded::start(name, &all, environment, |line| {
+            line.strip_prefix(name)?.strip_prefix(" listening ")?.trim().parse().ok()
+        })?;
+        Ok(Self { url: loopback(port, ""), _process: process })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn url(&self) -> &Url {
+        &self.url
+    }
+}
+
 fn loopback(port: u16, path: &str) -> Url {
     #[expect(clippy::expect_used, reason = "a number and a constant always form a URL")]
     Url::parse(&format!("http://127.0.0.1:{port}/{path}")).expect("a loopback URL")

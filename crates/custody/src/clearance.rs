@@ -186,6 +186,12 @@ pub enum CustodyError {
         /// Whose key it is.
         signer: Address,
     },
+    /// Another key has this one's place.
+    #[error("the key of {signer} is no longer in use; nothing was signed")]
+    Replaced {
+        /// Whose key it was.
+        signer: Address,
+    },
     /// A price was to be raised for something that this key did not sign.
     #[error(
         "what should be paid more for is no redemption that {signer} signed; nothing was signed"

@@ -87,6 +87,10 @@ pub(crate) fn open_hex(path: &Path) -> Result<PrivateKeySigner, KeyFileError> {
 pub struct Password(Zeroizing<String>);
 
 impl Password {
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
     /// What somebody typed, without the end of its line; nothing is no password.
     #[must_use]
     pub fn typed(line: Zeroizing<String>) -> Option<Self> {

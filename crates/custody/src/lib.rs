@@ -1,18 +1,52 @@
 #![doc = include_str!("../README.md")]
 
+mod books;
 mod clearance;
-mod denial;
+#[cfg(feature = "test-utils")]
+pub mod crash;
+#[cfg(not(feature = "test-utils"))]
+mod crash;
+mod embedded;
 mod keyfile;
+mod keyring;
+#[cfg(feature = "test-utils")]
+mod memory_books;
+mod metabolism;
+mod onboarding;
 mod operation;
 mod owner;
 mod ports;
+mod redact;
 mod redemption;
+mod rotation;
+mod secret;
 mod session;
+mod sign_in;
 mod transaction;
 
+pub use books::{
+    Answer, Approvals, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId, Open, Question,
+    Reserving, Route, Step, Steps,
+};
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
-pub use denial::{Denial, DenialCode};
+pub use embedded::{
+    AdmittedSigner, AllowedCall, Answered, AppSecret, AuthorizationKey, AuthorizationPublicKey,
+    Backoff, Balance, BardoManifest, BoundsError, DeferredPosition, EmbeddedWallet, Gas, Holding,
+    IdempotencyKey, KeeperKey, KeyQuorumId, Permit, PermittedTransaction, Pin, PolicyId, Presence,
+    Purse, RiskBounds, ServiceReply, SettledPosition, SigningPolicy, Sweep, SweepError, SweepOrder,
+    Swept, TokenBound, Verb, Wallet, WalletApp, WalletAppError, WalletError, WalletId,
+    WalletKeeper, WalletPresence, WalletRequest, WalletService, WalletTransaction,
+};
+pub use golem_safety::{Denial, DenialCode};
 pub use keyfile::{KeyFileError, Password};
+pub use keyring::{KeyHandle, Keys};
+#[cfg(feature = "test-utils")]
+pub use memory_books::MemoryBooks;
+pub use metabolism::{
+    AGREEMENT, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism, Parameter,
+    Recommendation, Sustainability, agree, inference_tier,
+};
+pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
 pub use operation::{
     ClearedOperation, Operate, OperationClearance, OperationDraft, OperationPlan, SessionAccount,
     SignedOperation, clear_operation,
@@ -22,6 +56,12 @@ pub use ports::{
     Asset, BlockRef, BoxError, Change, DryRun, Held, Outcome, Preview, Receipt, SessionSigner,
     Submit,
 };
+pub use redact::{RedactedWriter, redact};
 pub use redemption::{Execution, Redemption, encode_batch};
+pub use rotation::{
+    KeyUse, Keyring, Rotation, RotationError, RotationPolicy, RotationReason, Rotations, Switching,
+};
+pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
+pub use sign_in::{SignIn, SignInError};
 pub use transaction::{Offer, SignedTransaction, TransactionPlan};

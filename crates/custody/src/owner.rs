@@ -1,9 +1,11 @@
 use crate::{
-    BoxError, CustodyError, KeyFileError, Password, SignedTransaction, TransactionPlan, keyfile,
+    BoxError, CustodyError, KeyFileError, Password, SignIn, SignedTransaction, TransactionPlan,
+    keyfile,
+    secret::Kept,
     transaction::{self, Body, sign_digest},
 };
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256, eip191_hash_message};
 use alloy_signer_local::PrivateKeySigner;
 use bardo_bindings::framework::STATELESS_7702_IMPL;
 use golem_delegation::{Delegation, SigningDomain};
@@ -13,34 +15,41 @@ use std::path::Path;
 ///
 /// It signs grants, the account's upgrade, and transactions he asks for. No Golem ever has one.
 #[expect(missing_debug_implementations, reason = "INV-2: a secret is never shown")]
-pub struct OwnerSigner(PrivateKeySigner);
+pub struct OwnerSigner {
+    address: Address,
+    key: Kept<PrivateKeySigner>,
+}
 
 impl OwnerSigner {
     /// A new key.
     #[must_use]
     pub fn born() -> Self {
-        Self(PrivateKeySigner::random())
+        Self::holding(Kept::born(PrivateKeySigner::random))
+    }
+
+    fn holding(key: Kept<PrivateKeySigner>) -> Self {
+        Self { address: key.with(PrivateKeySigner::address), key }
     }
 
     /// Reads a private key in hex. A file that others could read is refused.
     pub fn from_key_file(path: &Path) -> Result<Self, KeyFileError> {
-        keyfile::open_hex(path).map(Self)
+        Kept::new(|| keyfile::open_hex(path)).map(Self::holding)
     }
 
     /// Opens an encrypted keystore (V3). A file that others could read is refused.
     pub fn from_keystore(path: &Path, password: &Password) -> Result<Self, KeyFileError> {
-        keyfile::open_keystore(path, password).map(Self)
+        Kept::new(|| keyfile::open_keystore(path, password)).map(Self::holding)
     }
 
     /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
     pub fn save(&self, path: &Path, password: &Password) -> Result<(), KeyFileError> {
-        keyfile::save_keystore(&self.0, path, password)
+        self.key.with(|key| keyfile::save_keystore(key, path, password))
     }
 
     /// The owner's EOA.
     #[must_use]
     pub const fn address(&self) -> Address {
-        self.0.address()
+        self.address
     }
 
     /// Signs a delegation for one manager on one chain.
@@ -49,9 +58,20 @@ impl OwnerSigner {
         domain: &SigningDomain,
         delegation: Delegation,
     ) -> Result<Delegation, CustodyError> {
-        let signature =
-            sign_digest(&self.0, &domain.digest(&delegation)).map_err(|e| self.failed(e.into()))?;
+        let signature = self
+            .key
+            .with(|key| sign_digest(key, &domain.digest(&delegation)))
+            .map_err(|e| self.failed(e.into()))?;
         Ok(delegation.signed(signature.as_bytes().to_vec()))
+    }
+
+    /// Signs that it is he who asks (ERC-4361).
+    pub fn sign_in(&self, request: &SignIn) -> Result<Bytes, CustodyError> {
+        let message = request.message().map_err(|source| self.failed(source.into()))?;
+        let digest = eip191_hash_message(message);
+        let signature = self.key.with(|key| sign_digest(key, &digest));
+        let signature = signature.map_err(|source| self.failed(source.into()))?;
+        Ok(signature.as_bytes().to_vec().into())
     }
 
     /// Signs the upgrade of the owner's EOA to the framework's account (EIP-7702).
@@ -64,7 +84,9 @@ impl OwnerSigner {
             // The transaction that carries it uses up the plan's nonce first.
             nonce: plan.nonce.saturating_add(1),
         };
-        let signature = sign_digest(&self.0, &authorization.signature_hash())
+        let signature = self
+            .key
+            .with(|key| sign_digest(key, &authorization.signature_hash()))
             .map_err(|e| self.failed(e.into()))?;
         Ok(authorization.into_signed(signature))
     }
@@ -81,10 +103,10 @@ impl OwnerSigner {
     ) -> Result<SignedTransaction, CustodyError> {
         let authorizations = upgrade.into_iter().collect();
         let body = Body { to, value, data, gas_limit, authorizations };
-        transaction::sign(&self.0, plan, body).map_err(|e| self.failed(e.into()))
+        self.key.with(|key| transaction::sign(key, plan, body)).map_err(|e| self.failed(e.into()))
     }
 
     fn failed(&self, source: BoxError) -> CustodyError {
-        CustodyError::Sign { signer: self.0.address(), source }
+        CustodyError::Sign { signer: self.address, source }
     }
 }

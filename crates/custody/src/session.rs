@@ -1,6 +1,6 @@
 use crate::{
     Cleared, ClearedOperation, CustodyError, KeyFileError, Offer, Password, SessionSigner,
-    SignedOperation, SignedTransaction, keyfile, operation, transaction,
+    SignedOperation, SignedTransaction, keyfile, operation, secret::Kept, transaction,
 };
 use alloy_primitives::{Address, U256};
 use alloy_signer_local::PrivateKeySigner;
@@ -9,42 +9,50 @@ use std::path::Path;
 
 /// A disposable key with no authority of its own.
 ///
-/// Neither shown, serialised nor copied (INV-2); the curve library wipes it on drop.
+/// Neither shown, serialised nor copied (INV-2); wiped on drop, and so is what its use left on the stack.
 #[expect(missing_debug_implementations, reason = "INV-2: a secret is never shown")]
-pub struct SessionKey(PrivateKeySigner);
+pub struct SessionKey {
+    address: Address,
+    key: Kept<PrivateKeySigner>,
+}
 
 impl SessionKey {
     /// A key born here, from the operating system's randomness (SPEC D12).
     #[must_use]
     pub fn born() -> Self {
-        Self(PrivateKeySigner::random())
+        Self::holding(Kept::born(PrivateKeySigner::random))
+    }
+
+    fn holding(key: Kept<PrivateKeySigner>) -> Self {
+        Self { address: key.with(PrivateKeySigner::address), key }
     }
 
     /// Opens an encrypted keystore (V3). A file that others could read is refused.
     pub fn open(path: &Path, password: &Password) -> Result<Self, KeyFileError> {
-        keyfile::open_keystore(path, password).map(Self)
+        Kept::new(|| keyfile::open_keystore(path, password)).map(Self::holding)
     }
 
     /// Writes an encrypted keystore (V3), readable by its owner only. Never overwrites.
     pub fn save(&self, path: &Path, password: &Password) -> Result<(), KeyFileError> {
-        keyfile::save_keystore(&self.0, path, password)
+        self.key.with(|key| keyfile::save_keystore(key, path, password))
     }
 }
 
 #[async_trait]
 impl SessionSigner for SessionKey {
     fn address(&self) -> Address {
-        self.0.address()
+        self.address
     }
 
     async fn sign(&self, cleared: Cleared, now: u64) -> Result<SignedTransaction, CustodyError> {
         cleared.within().holds(now)?;
-        let signer = self.0.address();
+        let signer = self.address;
         if cleared.redeemer() != signer {
             return Err(CustodyError::WrongKey { redeemer: cleared.redeemer(), signer });
         }
         let (plan, body) = cleared.into_parts();
-        transaction::sign(&self.0, &plan, body)
+        self.key
+            .with(|key| transaction::sign(key, &plan, body))
             .map_err(|source| CustodyError::Sign { signer, source: source.into() })
     }
 
@@ -54,7 +62,7 @@ impl SessionSigner for SessionKey {
         now: u64,
     ) -> Result<SignedOperation, CustodyError> {
         cleared.within().holds(now)?;
-        operation::sign(&self.0, cleared)
+        self.key.with(|key| operation::sign(key, cleared))
     }
 
     async fn raise(
@@ -63,7 +71,7 @@ impl SessionSigner for SessionKey {
         offer: Offer,
         ceiling: U256,
     ) -> Result<SignedTransaction, CustodyError> {
-        transaction::raise(&self.0, signed, offer, ceiling)
+        self.key.with(|key| transaction::raise(key, signed, offer, ceiling))
     }
 
     async fn raise_operation(
@@ -72,6 +80,6 @@ impl SessionSigner for SessionKey {
         offer: Offer,
         ceiling: U256,
     ) -> Result<SignedOperation, CustodyError> {
-        operation::raise(&self.0, signed, offer, ceiling)
+        self.key.with(|key| operation::raise(key, signed, offer, ceiling))
     }
 }

@@ -65,6 +65,12 @@ impl Course {
         Ok((Self { changed, now: book.timestamp + 60, block: 1_000 }, book))
     }
 
+    /// Nothing but what a test puts there: for rules that need no chain around them.
+    #[must_use]
+    pub fn bare(now: u64) -> Self {
+        Self { changed: CacheDB::new(Arc::new(State::default())), now, block: 1_000 }
+    }
+
     /// What became of it as the beginning of others, each of which is cheap.
     #[must_use]
     pub fn settled(self) -> Self {
@@ -87,6 +93,13 @@ impl Course {
     /// Whether the call goes through.
     pub fn call(&mut self, from: Address, to: Address, value: U256, data: Vec<u8>) -> bool {
         self.run(from, TxKind::Call(to), value, data).is_some()
+    }
+
+    /// What a call answers, or what it reverts with.
+    pub fn answer(&mut self, to: Address, data: Vec<u8>) -> std::result::Result<Bytes, Bytes> {
+        let done = self.execute(Address::ZERO, TxKind::Call(to), U256::ZERO, data);
+        let (success, output) = done.unwrap_or_default();
+        if success { Ok(output) } else { Err(output) }
     }
 
     /// A call that goes through.
@@ -114,6 +127,17 @@ impl Course {
     }
 
     fn run(&mut self, from: Address, kind: TxKind, value: U256, data: Vec<u8>) -> Option<Bytes> {
+        let (success, output) = self.execute(from, kind, value, data)?;
+        success.then_some(output)
+    }
+
+    fn execute(
+        &mut self,
+        from: Address,
+        kind: TxKind,
+        value: U256,
+        data: Vec<u8>,
+    ) -> Option<(bool, Bytes)> {
         let mut evm = Context::mainnet()
             .with_db(&mut self.changed)
             .modify_cfg_chained(|cfg| {
@@ -140,7 +164,7 @@ impl Course {
             ..TxEnv::default()
         };
         let result = evm.transact_commit(call).ok()?;
-        result.is_success().then(|| result.output().cloned().unwrap_or_default())
+        Some((result.is_success(), result.output().cloned().unwrap_or_default()))
     }
 }
 

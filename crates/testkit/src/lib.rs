@@ -4,6 +4,7 @@ mod agent;
 pub mod devchain;
 mod in_process;
 mod multisig;
+mod privy;
 mod proxy;
 mod stage;
 
@@ -13,5 +14,6 @@ pub use agent::{
 };
 pub use in_process::Course;
 pub use multisig::MultiSigOwner;
+pub use privy::{FakePrivy, PrivyLog, PrivyRequest, PrivyTrouble};
 pub use proxy::{Fault, Proxy};
 pub use stage::{Owner, Stage, dollars, fixed_signer, root};

@@ -29,6 +29,7 @@ mod fuzz_bodies;
 #[path = "../../../delegation/tests/it/mutations.rs"]
 mod mutations;
 mod node;
+mod privy;
 mod stock;
 
 fn under(enforcers: &[Address]) -> PermissionContext {

@@ -138,7 +138,7 @@ async fn ceiling_and_balance_are_accepted_at_the_bound_and_refused_one_wei_below
     }
 }
 
-async fn cleared_for(redeemer: Address) -> golem_custody::Cleared {
+pub(crate) async fn cleared_for(redeemer: Address) -> golem_custody::Cleared {
     let chain = FakeChain::new(allowed, u64::MAX);
     match clear(&chain, redemption(), redeemer, &policy(u64::MAX)).await.unwrap() {
         Clearance::Granted(cleared) => cleared,

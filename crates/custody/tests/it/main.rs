@@ -1,6 +1,19 @@
 //! The kernel over fakes of its ports: what is judged, what is signed, and what never is.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail loudly"
+)]
 
+mod charter;
 mod clearance;
+mod embedded;
 mod keys;
+mod memory;
+mod metabolism;
+mod onboarding;
+mod redaction;
+mod rotation;

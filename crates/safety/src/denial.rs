@@ -132,6 +132,78 @@ pub enum DenialCode {
     /// The redeemer cannot pay the transaction's gas.
     #[serde(rename = "CUS-NO-GAS")]
     NoGas,
+    /// Outside the bounds that the embedded wallet's policy was compiled from; nobody was asked.
+    #[serde(rename = "CUS-WALLET-BOUNDS")]
+    WalletBounds,
+    /// The embedded wallet's service does not answer, or asked to be left alone.
+    #[serde(rename = "CUS-WALLET-AWAY")]
+    WalletAway,
+    /// The embedded wallet's policy does not allow it.
+    #[serde(rename = "CUS-WALLET-POLICY")]
+    WalletPolicy,
+    /// The embedded wallet's service does not take this app's or this key's word.
+    #[serde(rename = "CUS-WALLET-AUTH")]
+    WalletAuth,
+    /// The embedded wallet's service does not take the request for another reason.
+    #[serde(rename = "CUS-WALLET-REQUEST")]
+    WalletRequest,
+    /// An asset that the owner's policy does not name.
+    #[serde(rename = "POL-ASSET")]
+    PolicyAsset,
+    /// A target that the owner did not list, or the account itself.
+    #[serde(rename = "POL-TARGET")]
+    PolicyTarget,
+    /// A function that its target is not known to have.
+    #[serde(rename = "POL-SELECTOR")]
+    PolicySelector,
+    /// A call whose effects cannot be read from it without doubt.
+    #[serde(rename = "POL-ACTION")]
+    PolicyAction,
+    /// Value would go to, come from, or be pulled by somebody else than the owner's own.
+    #[serde(rename = "POL-PARTY")]
+    PolicyParty,
+    /// No calls at all, or more than are judged at once.
+    #[serde(rename = "POL-BATCH")]
+    PolicyBatch,
+    /// Too large a part of everything in one asset.
+    #[serde(rename = "POL-CONCENTRATION")]
+    PolicyConcentration,
+    /// Too much in one transaction.
+    #[serde(rename = "POL-SPEND-TRANSACTION")]
+    PolicySpendTransaction,
+    /// Too much in the life of one session key.
+    #[serde(rename = "POL-SPEND-SESSION")]
+    PolicySpendSession,
+    /// Too much in a day.
+    #[serde(rename = "POL-SPEND-DAY")]
+    PolicySpendDay,
+    /// The holdings fell too far below their highest, and only closing is left.
+    #[serde(rename = "POL-DRAWDOWN")]
+    PolicyDrawdown,
+    /// No price, or none that can be relied on.
+    #[serde(rename = "POL-PRICE-UNKNOWN")]
+    PolicyPriceUnknown,
+    /// A price that is too old, or not of this time.
+    #[serde(rename = "POL-PRICE-STALE")]
+    PolicyPriceStale,
+    /// An amount beyond the arithmetic.
+    #[serde(rename = "POL-AMOUNT")]
+    PolicyAmount,
+    /// A kind of message that is never signed, or one that says more than it may.
+    #[serde(rename = "POL-SIGNATURE")]
+    PolicySignature,
+    /// Text of somebody else's, taken for a command.
+    #[serde(rename = "POL-TAINTED")]
+    PolicyTainted,
+    /// The runtime's constitution is not the one that the owner published.
+    #[serde(rename = "POL-CONSTITUTION")]
+    PolicyConstitution,
+    /// The owner published no policy.
+    #[serde(rename = "POL-NO-POLICY")]
+    NoPolicy,
+    /// What was read as the owner's policy is none.
+    #[serde(rename = "POL-MALFORMED")]
+    PolicyMalformed,
 }
 
 /// A refusal: which rule, whose, and why in words an owner understands.
