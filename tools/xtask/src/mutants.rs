@@ -351,6 +351,8 @@ fn observe(
                     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
                     let output = Command::new(program)
                         .args(["nextest", "run", "--offline", "--no-fail-fast", "-p", package])
+                        // It is compiled for each mutant of what it uses: that takes longer than one test on it.
+                        .args(["--config", "profile.dev.package.bardo-testkit.opt-level=1"])
                         .arg(filter)
                         .current_dir(tree)
                         .env("CARGO_TARGET_DIR", root.join("target/mutants-target"))
