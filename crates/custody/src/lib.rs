@@ -12,7 +12,7 @@ mod session;
 mod transaction;
 
 pub use books::{
-    Answer, Approvals, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId, Open, Question,
+    Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId, Open, Question,
     Reserving, Route, Step, Steps,
 };
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};

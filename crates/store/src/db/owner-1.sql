@@ -1,0 +1,31 @@
+CREATE TABLE whose (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  id   BLOB NOT NULL CHECK (length(id) = 20)
+) STRICT;
+
+-- What all Golems of the owner have set aside. A name that was released may be held again.
+CREATE TABLE held (
+  number        INTEGER PRIMARY KEY,
+  golem         BLOB NOT NULL CHECK (length(golem) = 32),
+  intent        BLOB NOT NULL CHECK (length(intent) = 32),
+  micro_dollars INTEGER NOT NULL CHECK (micro_dollars >= 0),
+  at            INTEGER NOT NULL CHECK (at >= 0),
+  released      INTEGER NOT NULL DEFAULT 0 CHECK (released IN (0, 1)),
+  UNIQUE (golem, intent)
+) STRICT;
+
+CREATE INDEX held_by_time ON held (released, at, micro_dollars);
+
+CREATE TABLE questions (
+  intent   BLOB PRIMARY KEY CHECK (length(intent) = 32),
+  question TEXT NOT NULL,
+  answer   TEXT,
+  used_at  INTEGER
+) STRICT;
+
+CREATE TRIGGER questions_stay BEFORE UPDATE ON questions
+WHEN old.used_at IS NOT NULL OR new.question IS NOT old.question OR new.intent IS NOT old.intent
+  OR (new.used_at IS NOT NULL AND new.answer IS NULL)
+BEGIN SELECT RAISE(ABORT, 'a question is kept, and its answer is used once'); END;
+CREATE TRIGGER questions_are_not_deleted BEFORE DELETE ON questions
+BEGIN SELECT RAISE(ABORT, 'a question is kept'); END;
