@@ -61,6 +61,7 @@ impl Database {
     /// Opens for writing, and makes sure that a commit is one.
     pub(crate) fn open(path: &Path, kind: Kind, max_pages: Option<u32>) -> Result<Self, StoreError> {
         place::private_file(path)?;
+        place::database_or_nothing(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(opening(path))?;
         connection.busy_timeout(PATIENCE).map_err(opening(path))?;
@@ -85,9 +86,7 @@ impl Database {
             schema::recognise(&connection, path, &kind.plan())?;
             Ok(Self { connection })
         };
-        if let Err(source) = std::fs::metadata(path) {
-            return Err(StoreError::Place { path: path.into(), source });
-        }
+        place::database_or_nothing(path)?;
         let uri = uri(path);
         let wal = path.with_extension("db-wal");
         match open(&uri) {

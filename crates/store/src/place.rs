@@ -32,6 +32,15 @@ pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
     keeps_out(path, 0o077)
 }
 
+/// Refuses what is too short to be a database and yet something: SQLite would take it for a new one and write over it.
+pub(crate) fn database_or_nothing(path: &Path) -> Result<(), StoreError> {
+    const HEADER: u64 = 100;
+    match fs::metadata(path).map_err(place(path))?.len() {
+        1..HEADER => Err(StoreError::NotADatabase { path: path.into() }),
+        _ => Ok(()),
+    }
+}
+
 /// Makes the names in a folder durable.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(place(path))
