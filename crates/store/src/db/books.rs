@@ -105,28 +105,36 @@ fn over_a_cap(
     let asked = entry.micro_dollars;
     let session = spent(
         connection,
-        "SELECT coalesce(sum(micro_dollars), 0) FROM reservations WHERE session = ?1 AND given_back = 0",
+        "SELECT coalesce((SELECT micro_dollars FROM sessions WHERE session = ?1), 0)",
         [entry.session.as_slice()],
     )?;
     if !fits(asked, session, caps.session) {
         let whose = format!("session key {} in its whole life", entry.session);
         return Ok(Some(over(DenialCode::BudgetSession, asked, session, caps.session, &whose)));
     }
-    // What was reserved a day ago to the second is a day ago: it counts no more.
-    let since = i64::try_from(now.saturating_sub(DAY)).unwrap_or(i64::MAX);
-    let in_window = if now < DAY { "at >= ?1" } else { "at > ?1" };
     let day = spent(
         connection,
-        &format!(
-            "SELECT coalesce(sum(micro_dollars), 0) FROM reservations WHERE given_back = 0 AND {in_window}"
-        ),
-        [since],
+        "SELECT (SELECT coalesce(sum(micro_dollars), 0) FROM minutes WHERE minute > ?1 / 60)
+              + (SELECT coalesce(sum(micro_dollars), 0) FROM reservations
+                 WHERE given_back = 0 AND at > ?1 AND at < (?1 / 60 + 1) * 60)",
+        [a_day_before(now)?],
     )?;
     if !fits(asked, day, caps.day) {
         let whose = format!("Golem {} in any 24 hours", entry.golem);
         return Ok(Some(over(DenialCode::BudgetDay, asked, day, caps.day, &whose)));
     }
     Ok(None)
+}
+
+/// The last second that does not count any more: what was reserved a day ago to the second is a day ago.
+///
+/// Whole minutes behind it are added up already; of its own minute the rest is, row by row.
+pub(super) fn a_day_before(now: u64) -> Result<i64, StoreError> {
+    match now.checked_sub(DAY) {
+        Some(since) => stored("a time", since),
+        // Before the first day was over, the minute before time began.
+        None => Ok(-60),
+    }
 }
 
 /// A sum that SQLite adds up; more than it can count is its error, and so ours.

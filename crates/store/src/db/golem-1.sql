@@ -46,9 +46,32 @@ CREATE TABLE reservations (
   given_back    INTEGER NOT NULL DEFAULT 0 CHECK (given_back IN (0, 1))
 ) STRICT;
 
-CREATE INDEX reservations_of_a_session ON reservations (session, given_back, micro_dollars);
 CREATE INDEX reservations_by_time ON reservations (given_back, at, micro_dollars);
 CREATE INDEX reservations_open ON reservations (number) WHERE ending IS NULL;
+
+-- What counts of all that, added up: by session key, and by minute. Kept by the database itself, in the same transaction.
+CREATE TABLE sessions (
+  session       BLOB PRIMARY KEY,
+  micro_dollars INTEGER NOT NULL CHECK (micro_dollars >= 0)
+) STRICT;
+CREATE TABLE minutes (
+  minute        INTEGER PRIMARY KEY,
+  micro_dollars INTEGER NOT NULL CHECK (micro_dollars >= 0)
+) STRICT;
+
+CREATE TRIGGER reservations_count AFTER INSERT ON reservations
+BEGIN
+  INSERT INTO sessions VALUES (new.session, new.micro_dollars)
+    ON CONFLICT DO UPDATE SET micro_dollars = micro_dollars + new.micro_dollars;
+  INSERT INTO minutes VALUES (new.at / 60, new.micro_dollars)
+    ON CONFLICT DO UPDATE SET micro_dollars = micro_dollars + new.micro_dollars;
+END;
+CREATE TRIGGER reservations_are_given_back AFTER UPDATE ON reservations
+WHEN old.given_back = 0 AND new.given_back = 1
+BEGIN
+  UPDATE sessions SET micro_dollars = micro_dollars - old.micro_dollars WHERE session = old.session;
+  UPDATE minutes SET micro_dollars = micro_dollars - old.micro_dollars WHERE minute = old.at / 60;
+END;
 
 CREATE TRIGGER reservations_end_once BEFORE UPDATE ON reservations
 WHEN old.ending IS NOT NULL OR new.ending IS NULL

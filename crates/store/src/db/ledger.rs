@@ -1,6 +1,6 @@
 use super::{
     DAY,
-    books::{fits, late, live_sums, over, spent, stands},
+    books::{a_day_before, fits, late, live_sums, over, spent, stands},
     counted, counts_from, stored, word,
 };
 use crate::{StoreError, audit::signed_by};
@@ -55,14 +55,12 @@ pub(crate) fn hold(connection: &Connection, hold: &Hold) -> Result<Held, StoreEr
     };
     let sum = stored("a sum in micro-dollars", micro_dollars)?;
     if let Some(cap) = cap {
-        let since = stored("a time", now.saturating_sub(DAY))?;
-        let in_window = if now < DAY { "at >= ?1" } else { "at > ?1" };
         let taken = spent(
             connection,
-            &format!(
-                "SELECT coalesce(sum(micro_dollars), 0) FROM held WHERE released = 0 AND {in_window}"
-            ),
-            [since],
+            "SELECT (SELECT coalesce(sum(micro_dollars), 0) FROM minutes WHERE minute > ?1 / 60)
+                  + (SELECT coalesce(sum(micro_dollars), 0) FROM held
+                     WHERE released = 0 AND at > ?1 AND at < (?1 / 60 + 1) * 60)",
+            [a_day_before(now)?],
         )?;
         if !fits(micro_dollars, taken, cap) {
             let whose = "all Golems of the owner in any 24 hours";

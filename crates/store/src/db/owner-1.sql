@@ -16,6 +16,29 @@ CREATE TABLE held (
 
 CREATE INDEX held_by_time ON held (released, at, micro_dollars);
 
+-- What counts of that, by minute.
+CREATE TABLE minutes (
+  minute        INTEGER PRIMARY KEY,
+  micro_dollars INTEGER NOT NULL CHECK (micro_dollars >= 0)
+) STRICT;
+
+CREATE TRIGGER held_counts AFTER INSERT ON held WHEN new.released = 0
+BEGIN
+  INSERT INTO minutes VALUES (new.at / 60, new.micro_dollars)
+    ON CONFLICT DO UPDATE SET micro_dollars = micro_dollars + new.micro_dollars;
+END;
+CREATE TRIGGER held_no_more AFTER UPDATE ON held WHEN old.released = 0
+BEGIN
+  UPDATE minutes SET micro_dollars = micro_dollars - old.micro_dollars WHERE minute = old.at / 60;
+END;
+CREATE TRIGGER held_again AFTER UPDATE ON held WHEN new.released = 0
+BEGIN
+  INSERT INTO minutes VALUES (new.at / 60, new.micro_dollars)
+    ON CONFLICT DO UPDATE SET micro_dollars = micro_dollars + new.micro_dollars;
+END;
+CREATE TRIGGER held_is_not_deleted BEFORE DELETE ON held
+BEGIN SELECT RAISE(ABORT, 'a sum is released, not forgotten'); END;
+
 CREATE TABLE questions (
   intent   BLOB PRIMARY KEY CHECK (length(intent) = 32),
   question TEXT NOT NULL,

@@ -172,11 +172,15 @@ async fn sums_that_cannot_be_counted_are_not_reserved() {
     assert!(matches!(fault(asked), StoreError::TooLarge { .. }));
     let most = i64::MAX.cast_unsigned();
     assert_eq!(store.reserve(&entry(2, most, NOW), &caps).await.unwrap(), Reserving::Made);
-    assert_eq!(store.reserve(&entry(3, most, NOW), &caps).await.unwrap(), Reserving::Made);
 
-    // Two such sums are more than the database can add: then nothing is known to have room.
-    let asked = store.reserve(&entry(4, 1, NOW), &caps).await;
+    // A micro-dollar more is more than the database can add up: then nothing is known to have room.
+    let asked = store.reserve(&entry(3, 1, NOW), &caps).await;
     assert!(matches!(fault(asked), StoreError::Sql { .. }));
+    let another = Entry { session: Address::repeat_byte(9), ..entry(4, 1, NOW + 60) };
+    assert_eq!(store.reserve(&another, &caps).await.unwrap(), Reserving::Made);
+    let asked = store.reserve(&entry(5, 1, NOW + 120), &caps).await;
+    assert!(matches!(fault(asked), StoreError::Sql { .. }));
+    assert_eq!(kinds(folder.path()).len(), 2);
 }
 
 #[tokio::test]
@@ -341,6 +345,7 @@ async fn books_cannot_be_changed_by_accident() {
         "DELETE FROM reservations",
         "UPDATE bids SET bid = ''",
         "DELETE FROM bids",
+        "INSERT INTO minutes VALUES (1, -1)",
     ] {
         assert!(raw.execute(change, []).is_err(), "{change}");
     }

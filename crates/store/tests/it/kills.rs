@@ -202,12 +202,19 @@ fn check(folder: &Path, round: u64, said: &Said) {
     let most = "SELECT coalesce(max(spent), 0) FROM (SELECT sum(micro_dollars) AS spent FROM reservations
                 WHERE given_back = 0 GROUP BY session)";
     assert!(count(&raw, most) <= SESSION_CAP, "round {round}");
+    let live = "SELECT coalesce(sum(micro_dollars), 0) FROM reservations WHERE given_back = 0";
+    for added in ["sessions", "minutes"] {
+        let added = format!("SELECT coalesce(sum(micro_dollars), 0) FROM {added}");
+        assert_eq!(count(&raw, &added), count(&raw, live), "round {round}: {added}");
+    }
     let names = |connection: &Connection, query: &str| -> BTreeSet<Vec<u8>> {
         let mut names = connection.prepare(query).unwrap();
         names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     let books = names(&raw, "SELECT intent FROM reservations WHERE given_back = 0");
     let owners = Connection::open(ledger_path(folder)).unwrap();
+    let added = "SELECT coalesce(sum(micro_dollars), 0) FROM minutes";
+    assert_eq!(count(&owners, added), count(&raw, live), "round {round}: the owner's minutes");
     let held = names(&owners, "SELECT intent FROM held WHERE released = 0");
     assert_eq!(books, held, "round {round}: the ledger holds what the books count");
 }
