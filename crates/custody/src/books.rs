@@ -283,10 +283,6 @@ pub trait Approvals: Send + Sync {
     async fn answer(&self, intent: IntentId) -> Result<Option<Answer>, BoxError>;
 
     /// Uses up his yes to `digest`, durably: at most one caller is ever granted it (INV-10).
-    async fn consume(
-        &self,
-        intent: IntentId,
-        digest: B256,
-        at: u64,
-    ) -> Result<Approving, BoxError>;
+    async fn consume(&self, intent: IntentId, digest: B256, at: u64)
+    -> Result<Approving, BoxError>;
 }

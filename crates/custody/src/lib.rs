@@ -12,8 +12,8 @@ mod session;
 mod transaction;
 
 pub use books::{
-    Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId, Open, Question,
-    Reserving, Route, Step, Steps,
+    Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
+    Open, Question, Reserving, Route, Step, Steps,
 };
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
 pub use denial::{Denial, DenialCode};

@@ -13,10 +13,10 @@ mod steps;
 pub(crate) use audit::{append, audit_head, keep_seal, read_records, read_seals, refuse_forged};
 pub(crate) use books::{keep_bid, known, open_intents, reserve, settle};
 pub(crate) use grimoire::{list, remember, search};
+pub use ledger::Replying;
 pub(crate) use ledger::{
     Held, Hold, ask, consume, hold, read_answer, reconcile, release, reply, waiting,
 };
-pub use ledger::Replying;
 pub(crate) use steps::{advance, load};
 
 use crate::{StoreError, place};
@@ -59,7 +59,11 @@ pub(crate) enum Kind {
 
 impl Database {
     /// Opens for writing, and makes sure that a commit is one.
-    pub(crate) fn open(path: &Path, kind: Kind, max_pages: Option<u32>) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        path: &Path,
+        kind: Kind,
+        max_pages: Option<u32>,
+    ) -> Result<Self, StoreError> {
         place::private_file(path)?;
         place::database_or_nothing(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -202,9 +202,8 @@ pub fn write_export(
         line(&Line::Seal(seal.clone()), seal.head.length)?;
     }
     let golem = records.first().map_or(B256::ZERO, |first| first.golem);
-    let end = records
-        .last()
-        .map_or(AuditHead { golem, length: 0, hash: B256::ZERO }, |last| AuditHead {
+    let end =
+        records.last().map_or(AuditHead { golem, length: 0, hash: B256::ZERO }, |last| AuditHead {
             golem,
             length: u64::try_from(records.len()).unwrap_or(u64::MAX),
             hash: last.hash,

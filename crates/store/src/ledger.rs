@@ -93,9 +93,8 @@ impl OwnerLedger {
 impl Approvals for OwnerLedger {
     async fn ask(&self, question: &Question) -> Result<(), BoxError> {
         let (owner, question) = (self.owner, question.clone());
-        let asked = self.change("asking the owner", move |connection| {
-            db::ask(connection, owner, &question)
-        });
+        let asked = self
+            .change("asking the owner", move |connection| db::ask(connection, owner, &question));
         Ok(asked.await?)
     }
 

@@ -14,9 +14,7 @@ mod worker;
 mod writer;
 
 pub use archive::Archive;
-pub use audit::{
-    Anchor, Anchored, Damage, DamageKind, Record, Seal, Sealed, Verification, verify,
-};
+pub use audit::{Anchor, Anchored, Damage, DamageKind, Record, Seal, Sealed, Verification, verify};
 pub use canonical::{CanonicalError, MAX_BODY, canonical};
 pub use db::{CLOCK_SLACK, DAY, Replying};
 pub use error::StoreError;

@@ -173,7 +173,8 @@ impl Scribe {
     fn run(mut self, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
         let mut next = None;
         while let Some(first) = next.take().or_else(|| waiting.blocking_recv()) {
-            let mut names: Vec<IntentId> = first.hold().map(|hold| hold.intent).into_iter().collect();
+            let mut names: Vec<IntentId> =
+                first.hold().map(|hold| hold.intent).into_iter().collect();
             let mut batch = vec![first];
             while batch.len() < MOST {
                 let Ok(job) = waiting.try_recv() else { break };
@@ -251,9 +252,8 @@ impl Scribe {
             Ok(held) => held,
             Err(error) => {
                 let error = Arc::new(error);
-                let failed = |hold: &Option<Hold>| {
-                    hold.map(|_| Err(StoreError::Ledger(Arc::clone(&error))))
-                };
+                let failed =
+                    |hold: &Option<Hold>| hold.map(|_| Err(StoreError::Ledger(Arc::clone(&error))));
                 holds.iter().map(failed).collect()
             }
         }

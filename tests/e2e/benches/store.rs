@@ -67,7 +67,8 @@ fn main() -> Result<()> {
         ("32, owner's cap", median(owned)),
     ];
     let [(_, disk), (_, one), ..] = rows;
-    let mut table = format!("{:<18}{:>12}{:>12}{:>12}\n", "per second", "rate", "to disk", "to one");
+    let mut table =
+        format!("{:<18}{:>12}{:>12}{:>12}\n", "per second", "rate", "to disk", "to one");
     for (name, rate) in rows {
         table += &format!("{name:<18}{rate:>12.0}{:>12.2}{:>12.1}\n", rate / disk, rate / one);
     }

@@ -134,7 +134,8 @@ fn export(args: &AuditExportArgs) -> Result<Answer, Failure> {
     match &args.out {
         Some(path) => {
             let file = OpenOptions::new().write(true).create_new(true).open(path);
-            let file = file.with_context(|| format!("cannot create {}", path.display())).or_use()?;
+            let file =
+                file.with_context(|| format!("cannot create {}", path.display())).or_use()?;
             let mut file = BufWriter::new(file);
             write_export(&records, &seals, &mut file)?;
             file.flush()?;

@@ -47,7 +47,7 @@ impl Log {
     }
 }
 
-fn golem() -> B256 {
+const fn golem() -> B256 {
     B256::repeat_byte(0x60)
 }
 

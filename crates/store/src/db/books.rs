@@ -1,9 +1,7 @@
 use super::{DAY, append, counted, counts_from, stored, unreadable, whose};
 use crate::StoreError;
 use alloy_primitives::{Address, B256, U256};
-use golem_custody::{
-    Bid, Caps, Denial, DenialCode, Ending, Entry, IntentId, Open, Reserving,
-};
+use golem_custody::{Bid, Caps, Denial, DenialCode, Ending, Entry, IntentId, Open, Reserving};
 use golem_delegation::blast_radius::Dollars;
 use rusqlite::{Connection, OptionalExtension, Params, params};
 use serde::de::DeserializeOwned;
@@ -35,7 +33,8 @@ pub(crate) fn reserve(
         },
     };
     if let Some(denial) = denial {
-        let body = json!({ "intent": entry.intent, "entry": entry, "caps": caps, "denial": denial });
+        let body =
+            json!({ "intent": entry.intent, "entry": entry, "caps": caps, "denial": denial });
         append(connection, "intent.refused", &body, entry.at)?;
         return Ok(Reserving::Refused(denial));
     }
@@ -192,9 +191,7 @@ fn newest(connection: &Connection) -> Result<u64, StoreError> {
 fn standing(connection: &Connection, intent: IntentId) -> Result<Option<Ending>, StoreError> {
     let ending: Option<Option<String>> = connection
         .prepare_cached("SELECT ending FROM reservations WHERE intent = ?1")
-        .and_then(|mut found| {
-            found.query_row([intent.0.as_slice()], |row| row.get(0)).optional()
-        })
+        .and_then(|mut found| found.query_row([intent.0.as_slice()], |row| row.get(0)).optional())
         .map_err(StoreError::sql(SETTLE))?;
     match ending {
         None => Err(StoreError::UnknownIntent(intent)),
@@ -253,9 +250,7 @@ pub(crate) fn settle(
     }
     connection
         .prepare_cached("UPDATE reservations SET ending = ?2, given_back = ?3 WHERE intent = ?1")
-        .and_then(|mut end| {
-            end.execute(params![intent.0.as_slice(), text(ending)?, gives_back])
-        })
+        .and_then(|mut end| end.execute(params![intent.0.as_slice(), text(ending)?, gives_back]))
         .map_err(StoreError::sql(SETTLE))?;
     let body = json!({ "intent": intent, "ending": ending });
     append(connection, "intent.settled", &body, at)?;

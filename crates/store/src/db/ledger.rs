@@ -5,9 +5,7 @@ use super::{
 };
 use crate::{StoreError, audit::signed_by};
 use alloy_primitives::{Address, B256};
-use golem_custody::{
-    Answer, Approving, Denial, DenialCode, IntentId, Question,
-};
+use golem_custody::{Answer, Approving, Denial, DenialCode, IntentId, Question};
 use rusqlite::{Connection, OptionalExtension, params};
 
 const HOLD: &str = "holding a sum in the owner's ledger";
@@ -189,7 +187,10 @@ impl Asked {
         let unreadable = |source| StoreError::Unreadable { what, source: Some(source) };
         Ok(Some(Self {
             question: serde_json::from_str(&question).map_err(unreadable)?,
-            answer: answer.map(|text| serde_json::from_str(&text)).transpose().map_err(unreadable)?,
+            answer: answer
+                .map(|text| serde_json::from_str(&text))
+                .transpose()
+                .map_err(unreadable)?,
             used,
         }))
     }
@@ -219,7 +220,8 @@ impl Asked {
     }
 
     fn used(intent: IntentId) -> Denial {
-        let reason = format!("the owner's answer about intent {} was used, and once only", intent.0);
+        let reason =
+            format!("the owner's answer about intent {} was used, and once only", intent.0);
         Denial::new(DenialCode::ApprovalUsed, reason)
     }
 

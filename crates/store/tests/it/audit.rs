@@ -44,7 +44,7 @@ fn damage(records: &[Record]) -> Option<(u64, DamageKind)> {
     verify(records, &[], &[]).damage.map(|Damage { sequence, kind, .. }| (sequence, kind))
 }
 
-fn anchor(record: &Record, block: u64) -> Anchor {
+const fn anchor(record: &Record, block: u64) -> Anchor {
     Anchor { hash: record.hash, block }
 }
 
@@ -216,7 +216,7 @@ fn tampering() -> impl Strategy<Value = Tampering> {
     ]
 }
 
-fn flip_word(word: &mut B256, bit: usize) {
+const fn flip_word(word: &mut B256, bit: usize) {
     word.0[bit / 8] ^= 1 << (bit % 8);
 }
 
@@ -443,7 +443,10 @@ fn a_line_that_is_not_in_its_one_form_is_refused() {
     let line = text.lines().next().unwrap();
     let refused = |line: &str| read_export(line.as_bytes()).unwrap_err();
 
-    assert!(matches!(refused(&line.replace("\"at\":", "\"at\": ")), ExportError::NotCanonical { .. }));
+    assert!(matches!(
+        refused(&line.replace("\"at\":", "\"at\": ")),
+        ExportError::NotCanonical { .. }
+    ));
     let twice = line.replacen("\"at\":", "\"at\":1,\"at\":", 1);
     assert!(matches!(refused(&twice), ExportError::Form { .. }));
     let body_twice = line.replacen("\"n\":0", "\"n\":1,\"n\":0", 1);
@@ -463,7 +466,8 @@ fn a_line_may_be_as_long_as_the_bound_and_no_longer() {
     let fits = " ".repeat(MAX_LINE);
     assert!(matches!(read_export(fits.as_bytes()), Err(ExportError::Form { line: 1, .. })));
     // The longest body that the chain takes fits into a line.
-    let record = Record::after(&EMPTY, u64::MAX, "k".repeat(64), format!("\"{}\"", "x".repeat(65_534)));
+    let record =
+        Record::after(&EMPTY, u64::MAX, "k".repeat(64), format!("\"{}\"", "x".repeat(65_534)));
     let mut text = Vec::new();
     write_export(&[record], &[], &mut text).unwrap();
     assert!(read_export(text.as_slice()).is_ok());

@@ -1,8 +1,8 @@
 //! Reservations: what there is room for, what there is not, and what is written down about it.
 
 use crate::kit::{
-    GOLEM, NO_CAPS, NOW, assert_refused, bid, entry, fault, folder, intent, kinds, open,
-    raw, records, refusal, reserved,
+    GOLEM, NO_CAPS, NOW, assert_refused, bid, entry, fault, folder, intent, kinds, open, raw,
+    records, refusal, reserved,
 };
 use alloy_primitives::{Address, B256};
 use bardo_store::{CLOCK_SLACK, DAY, StoreError};

@@ -51,7 +51,9 @@ fn events(trace: &str) -> Vec<Event> {
             } else if log && call.ends_with("= 0") {
                 events.push(Event::Synced);
             }
-        } else if call.starts_with("<... fdatasync resumed>") || call.starts_with("<... fsync resumed>") {
+        } else if call.starts_with("<... fdatasync resumed>")
+            || call.starts_with("<... fsync resumed>")
+        {
             if let Some(at) = syncing.iter().position(|one| *one == process) {
                 syncing.remove(at);
                 if call.ends_with("= 0") {
@@ -110,7 +112,6 @@ fn a_trace_is_read_as_it_happened() {
 1 fdatasync(7</f/golem.db-wal>) = 0
 ";
 
-    let expected =
-        [Event::Written, Event::Told, Event::Synced, Event::Told, Event::Synced];
+    let expected = [Event::Written, Event::Told, Event::Synced, Event::Told, Event::Synced];
     assert_eq!(events(trace), expected);
 }

@@ -16,9 +16,9 @@ pub(crate) fn export(bytes: &[u8]) {
     let mut text = Vec::new();
     assert!(write_export(&export.records, &export.seals, &mut text).is_ok());
     let again = read_export(text.as_slice());
-    assert!(again.is_ok_and(|again| {
-        again.records == export.records && again.seals == export.seals
-    }));
+    assert!(
+        again.is_ok_and(|again| { again.records == export.records && again.seals == export.seals })
+    );
     if found.damage.is_none() {
         // Whole and in order: written again it is the same file, but for where its seals stand.
         let sorted = |bytes: &[u8]| {

@@ -17,7 +17,8 @@ fn export(length: u64) -> Vec<u8> {
         head = record.head();
         records.push(record);
     }
-    let seals: Vec<_> = records.last().map(|last| Key::of(1).seal(last.head())).into_iter().collect();
+    let seals: Vec<_> =
+        records.last().map(|last| Key::of(1).seal(last.head())).into_iter().collect();
     let mut text = Vec::new();
     write_export(&records, &seals, &mut text).unwrap();
     text

@@ -104,12 +104,39 @@ async fn a_search_finds_memories_with_all_of_its_words() {
 async fn words_of_anybody_are_words_and_never_a_query() {
     let folder = folder();
     let store = open(folder.path());
-    store.remember(memory(MemoryKind::Episode, "text NOT to be believed OR trusted")).await.unwrap();
+    store
+        .remember(memory(MemoryKind::Episode, "text NOT to be believed OR trusted"))
+        .await
+        .unwrap();
 
     for words in [
-        "", " ", "\"", "\"\"\"", "*", "text*", "text:", "text : x", "(", ")", "a AND", "NOT", "OR OR",
-        "NEAR(a b)", "-", "^text", "{a b}", "+", "'; DROP TABLE memories; --", "\0", "text\0text",
-        "col:val", "a\"b", "\u{202e}", "🜁", &"\"".repeat(5_000), &"x ".repeat(5_000),
+        "",
+        " ",
+        "\"",
+        "\"\"\"",
+        "*",
+        "text*",
+        "text:",
+        "text : x",
+        "(",
+        ")",
+        "a AND",
+        "NOT",
+        "OR OR",
+        "NEAR(a b)",
+        "-",
+        "^text",
+        "{a b}",
+        "+",
+        "'; DROP TABLE memories; --",
+        "\0",
+        "text\0text",
+        "col:val",
+        "a\"b",
+        "\u{202e}",
+        "🜁",
+        &"\"".repeat(5_000),
+        &"x ".repeat(5_000),
     ] {
         assert!(store.search(words, Page::first(5)).await.is_ok(), "{words:?}");
     }

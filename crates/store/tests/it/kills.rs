@@ -4,8 +4,7 @@
 
 use crate::{
     kit::{
-        Dice, NO_CAPS, NOW, bid, config, entry, folder, intent, ledger_path, owner, raw,
-        records,
+        Dice, NO_CAPS, NOW, bid, config, entry, folder, intent, ledger_path, owner, raw, records,
     },
     roles::{child, say, setting},
 };
@@ -35,7 +34,7 @@ fn home(folder: &Path) -> StoreConfig {
     config(&folder.join("golem"))
 }
 
-fn caps() -> Caps {
+const fn caps() -> Caps {
     Caps { session: SESSION_CAP, owner_day: Some(u64::MAX >> 1), ..NO_CAPS }
 }
 
@@ -76,7 +75,7 @@ async fn work(store: &Store, round: u64, number: u64) {
         return;
     }
     say(&format!("reserved {number}"));
-    if number % 4 == 0 {
+    if number.is_multiple_of(4) {
         return;
     }
     store.signed(asked.intent, &bid(number), NOW).await.unwrap();
@@ -199,7 +198,8 @@ fn check(folder: &Path, round: u64, said: &Said) {
     said.of("note").for_each(|number| assert!(noted.contains(&format!("{{\"n\":{number}}}"))));
 
     // No budget was doubled, in either file.
-    let most = "SELECT coalesce(max(spent), 0) FROM (SELECT sum(micro_dollars) AS spent FROM reservations
+    let most =
+        "SELECT coalesce(max(spent), 0) FROM (SELECT sum(micro_dollars) AS spent FROM reservations
                 WHERE given_back = 0 GROUP BY session)";
     assert!(count(&raw, most) <= SESSION_CAP, "round {round}");
     let live = "SELECT coalesce(sum(micro_dollars), 0) FROM reservations WHERE given_back = 0";

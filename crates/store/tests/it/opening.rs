@@ -63,7 +63,10 @@ pub(crate) fn fill(folder: &Path) {
             Err(error) => {
                 say(&format!("failed {}", words(error.as_ref())));
                 let again = runtime.block_on(store.reserve(&entry(200_000, 1, NOW), &NO_CAPS));
-                say(&format!("again {}", again.map_or_else(|e| words(e.as_ref()), |m| format!("{m:?}"))));
+                say(&format!(
+                    "again {}",
+                    again.map_or_else(|e| words(e.as_ref()), |m| format!("{m:?}"))
+                ));
                 return;
             }
         }
@@ -136,7 +139,13 @@ async fn files_and_folder_are_private_and_loose_ones_are_refused() {
 
 #[test]
 fn what_is_no_database_is_refused_and_left_as_it_is() {
-    for garbage in ["garbage ".repeat(1_000), "x".into(), "y".repeat(99), "z".repeat(511), format!("SQLite format 3\0{}", "x".repeat(9_000))] {
+    for garbage in [
+        "garbage ".repeat(1_000),
+        "x".into(),
+        "y".repeat(99),
+        "z".repeat(511),
+        format!("SQLite format 3\0{}", "x".repeat(9_000)),
+    ] {
         let folder = folder();
         let path = folder.path().join(DATABASE);
         fs::write(&path, &garbage).unwrap();

@@ -198,7 +198,8 @@ async fn the_next_boot_makes_the_ledger_say_what_the_books_say() {
     drop(golem_of(folder.path(), GOLEM, &ledger));
     assert_eq!(held(folder.path()), 20);
 
-    raw.execute_batch("DROP TRIGGER held_is_not_deleted; DELETE FROM held; DELETE FROM minutes;").unwrap();
+    raw.execute_batch("DROP TRIGGER held_is_not_deleted; DELETE FROM held; DELETE FROM minutes;")
+        .unwrap();
     drop(golem_of(folder.path(), GOLEM, &ledger));
     assert_eq!(held(folder.path()), 20);
 }
@@ -295,7 +296,7 @@ async fn a_yes_is_used_once_by_one_process_or_another() {
     );
     asking.ask(&asked).await.unwrap();
     asking.ask(&asked).await.unwrap();
-    assert_eq!(answering.waiting(NOW).await.unwrap(), [asked.clone()]);
+    assert_eq!(answering.waiting(NOW).await.unwrap(), std::slice::from_ref(&asked));
     assert_eq!(asking.answer(asked.intent).await.unwrap(), None);
     assert_eq!(
         code(asking.consume(asked.intent, asked.digest, NOW).await.unwrap()),

@@ -51,7 +51,14 @@ impl Booked {
 }
 
 /// What the caps say, by adding up the whole list.
-fn judged(booked: &[Booked], golem: usize, name: u64, session: u8, sum: u64, at: u64) -> Option<DenialCode> {
+fn judged(
+    booked: &[Booked],
+    golem: usize,
+    name: u64,
+    session: u8,
+    sum: u64,
+    at: u64,
+) -> Option<DenialCode> {
     let spent = |of: &dyn Fn(&Booked) -> bool| -> u64 {
         booked.iter().filter(|one| one.counts() && of(one)).map(|one| one.sum).sum()
     };
@@ -69,7 +76,7 @@ fn judged(booked: &[Booked], golem: usize, name: u64, session: u8, sum: u64, at:
     }
 }
 
-fn id(golem: usize) -> B256 {
+const fn id(golem: usize) -> B256 {
     if golem == 0 { GOLEM } else { B256::repeat_byte(0x61) }
 }
 

@@ -2,9 +2,7 @@
 //!
 //! A child speaks on standard error, a line at a time; standard output belongs to the test runner.
 
-use crate::{
-    durability, kills, opening, owner,
-};
+use crate::{durability, kills, opening, owner};
 use std::{
     env,
     io::Write,
