@@ -33,14 +33,15 @@ impl OwnerLedger {
     }
 
     fn database(path: &Path, owner: Address) -> Result<Database, StoreError> {
-        if let Some(folder) = path.parent() {
-            place::private_folder(folder)?;
-        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        place::private_folder(folder)?;
         let mut database = Database::open(path, Kind::Owner, None)?;
         let what = "claiming the owner's ledger";
         let claim = database.begin().map_err(StoreError::sql(what))?;
         db::claim_owner(claim.writing(), owner)?;
         claim.commit().map_err(StoreError::sql(what))?;
+        place::sync_folder(folder)?;
         Ok(database)
     }
 

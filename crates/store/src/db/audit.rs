@@ -6,7 +6,7 @@ use crate::{
 };
 use alloy_primitives::{Address, B256};
 use golem_custody::AuditHead;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params, types::ValueRef};
 use serde_json::Value;
 
 const APPEND: &str = "adding to the audit chain";
@@ -93,6 +93,16 @@ pub(crate) fn keep_seal(connection: &Connection, seal: &Seal) -> Result<(), Stor
     Ok(())
 }
 
+/// A text, or what is left of one: whatever somebody put in its place does not have its hash, and that is for the verifier to say.
+fn text(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+        _ => String::new(),
+    }
+}
+
 /// All records as they lie there, in order of their numbers. What they say is not believed yet.
 pub(crate) fn read_records(connection: &Connection) -> Result<Vec<Record>, StoreError> {
     let golem = whose(connection)?;
@@ -104,8 +114,8 @@ pub(crate) fn read_records(connection: &Connection) -> Result<Vec<Record>, Store
             Ok((
                 row.get::<_, i64>(0)?,
                 row.get::<_, i64>(1)?,
-                row.get(2)?,
-                row.get(3)?,
+                text(row.get_ref(2)?),
+                text(row.get_ref(3)?),
                 row.get::<_, Vec<u8>>(4)?,
                 row.get::<_, Vec<u8>>(5)?,
             ))

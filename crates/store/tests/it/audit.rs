@@ -370,6 +370,14 @@ async fn what_is_changed_behind_the_stores_back_is_found_in_the_database() {
     for (change, expected) in [
         ("UPDATE audit SET body = '{\"n\":9}' WHERE sequence = 3", (3, DamageKind::Changed)),
         ("UPDATE audit SET body = 'not json' WHERE sequence = 2", (2, DamageKind::Changed)),
+        (
+            "UPDATE audit SET body = CAST(x'ff00' AS TEXT) WHERE sequence = 2",
+            (2, DamageKind::Changed),
+        ),
+        (
+            "UPDATE audit SET kind = CAST(x'fe' AS TEXT) WHERE sequence = 5",
+            (5, DamageKind::Changed),
+        ),
         ("UPDATE audit SET at = at + 1 WHERE sequence = 4", (4, DamageKind::Changed)),
         ("DELETE FROM audit WHERE sequence = 2", (2, DamageKind::Removed)),
         ("DELETE FROM audit WHERE sequence > 3", (4, DamageKind::Cut)),

@@ -124,9 +124,9 @@ fn killed(folder: &Path, round: u64, dice: &mut Dice, said: &mut Said) -> usize 
     let mut child = child("load", folder).env("BARDO_ROUND", round.to_string()).spawn().unwrap();
     let mut pipe = child.stderr.take().unwrap();
     let (mut text, mut buffer) = (Vec::new(), [0; 4_096]);
-    if dice.below(5) == 0 {
-        // While it opens its files, or shortly after.
-        let end = Instant::now() + Duration::from_micros(dice.below(40_000));
+    if round.is_multiple_of(ROUNDS_OF_A_STORE) || dice.below(8) == 0 {
+        // While it makes or opens its files, or shortly after.
+        let end = Instant::now() + Duration::from_micros(dice.below(80_000));
         while Instant::now() < end {
             hint::spin_loop();
         }
