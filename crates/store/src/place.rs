@@ -32,7 +32,7 @@ pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
     keeps_out(path, 0o077)
 }
 
-/// Refuses what is too short to be a database and yet something: SQLite would take it for a new one and write over it.
+/// Refuses what is too short to be a database and yet something: SQLite takes a single byte for nothing, and writes over it.
 pub(crate) fn database_or_nothing(path: &Path) -> Result<(), StoreError> {
     const HEADER: u64 = 100;
     match fs::metadata(path).map_err(place(path))?.len() {

@@ -136,11 +136,7 @@ fn reserve(desk: Desk<'_>, entry: &Entry, caps: &Caps) -> Result<Reserving, Stor
             }
             None
         }
-        Some(Err(StoreError::Ledger(error))) => return Err(StoreError::Ledger(error.clone())),
-        Some(Err(StoreError::TooLarge { what, value })) => {
-            return Err(StoreError::TooLarge { what, value: *value });
-        }
-        Some(Err(_)) => return Err(StoreError::Stopped { what: "asking the owner's ledger" }),
+        Some(Err(error)) => return Err(StoreError::Ledger(error.clone())),
     };
     let reserving = db::reserve(desk.connection, entry, caps, refused)?;
     if let (Reserving::Refused(_), Some(Ok(Held::Made))) = (&reserving, desk.held) {

@@ -34,7 +34,7 @@ const QUEUE: usize = 1_024;
 pub(crate) struct Desk<'a> {
     pub(crate) connection: &'a Connection,
     /// What the owner's ledger said, where there is one and it was asked.
-    pub(crate) held: Option<&'a Result<Held, StoreError>>,
+    pub(crate) held: Option<&'a Result<Held, Arc<StoreError>>>,
     /// Sums that the owner's ledger gives back once this is committed.
     pub(crate) release: &'a mut Vec<IntentId>,
 }
@@ -224,7 +224,7 @@ impl Scribe {
     }
 
     /// Lets the owner's ledger hold what the batch reserves. One answer for each job that asks for it.
-    fn hold(&mut self, batch: &[Box<dyn Job>]) -> Vec<Option<Result<Held, StoreError>>> {
+    fn hold(&mut self, batch: &[Box<dyn Job>]) -> Vec<Option<Result<Held, Arc<StoreError>>>> {
         let Some(ledger) = &mut self.ledger else { return batch.iter().map(|_| None).collect() };
         let holds: Vec<Option<Hold>> = batch.iter().map(|job| job.hold()).collect();
         if holds.iter().all(Option::is_none) {
@@ -241,7 +241,7 @@ impl Scribe {
                         let part = together.part().map_err(StoreError::sql(what))?;
                         let answer = db::hold(part.writing(), hold);
                         finish(part, answer.is_ok()).map_err(StoreError::sql(what))?;
-                        Some(answer)
+                        Some(answer.map_err(Arc::new))
                     }
                 });
             }
@@ -252,8 +252,7 @@ impl Scribe {
             Ok(held) => held,
             Err(error) => {
                 let error = Arc::new(error);
-                let failed =
-                    |hold: &Option<Hold>| hold.map(|_| Err(StoreError::Ledger(Arc::clone(&error))));
+                let failed = |hold: &Option<Hold>| hold.map(|_| Err(Arc::clone(&error)));
                 holds.iter().map(failed).collect()
             }
         }
@@ -263,7 +262,7 @@ impl Scribe {
     fn commit(
         &mut self,
         batch: &mut [Box<dyn Job>],
-        held: &[Option<Result<Held, StoreError>>],
+        held: &[Option<Result<Held, Arc<StoreError>>>],
         release: &mut Vec<IntentId>,
     ) -> Result<(), Arc<rusqlite::Error>> {
         let mut together = self.books.begin()?;

@@ -25,15 +25,22 @@ One record a line, then its seals, then how it ends. A running Golem's log can b
     Export(AuditExportArgs),
 }
 
+/// A log, in one form or the other.
 #[derive(Debug, Args)]
-#[group(id = "log", required = true, multiple = false, args = ["file", "data"])]
-pub(crate) struct AuditVerifyArgs {
+#[group(required = true, multiple = false)]
+pub(crate) struct LogArgs {
     /// A log as `bardo audit export` wrote it; `-` is standard input
     #[arg(long)]
     pub(crate) file: Option<PathBuf>,
     /// The folder of a Golem's store
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditVerifyArgs {
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
     /// JSON-RPC endpoint of the chain where its heads are anchored
     #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub(crate) rpc: Option<Url>,

@@ -26,7 +26,7 @@ pub(crate) async fn audit(command: &AuditCommand) -> Result<Answer, Failure> {
 }
 
 async fn verified(args: &AuditVerifyArgs) -> Result<Answer, Failure> {
-    let (log, golem) = match (&args.file, &args.data) {
+    let (log, golem) = match (&args.log.file, &args.log.data) {
         (Some(file), _) => match read(file)? {
             Ok(export) => {
                 let first = export.records.first().map(|record| record.golem);

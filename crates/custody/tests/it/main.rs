@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
 
+mod books;
 mod clearance;
 mod keys;
