@@ -33,6 +33,9 @@ pub const DAY: u64 = 86_400;
 /// it: what is late counts from the newest time there is, as if it had not been.
 pub const CLOCK_SLACK: u64 = 300;
 
+/// Pages that the log has before they are copied to where they belong: 16 MiB. Moving them costs two more waits for the disk.
+const CHECKPOINT: u32 = 4_000;
+
 /// How long another process may keep a shared file to itself.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -72,6 +75,14 @@ impl Database {
         let plan = kind.plan();
         schema::recognise(&connection, path, &plan)?;
         make_durable(&connection, path)?;
+        connection
+            .pragma_update(None, "wal_autocheckpoint", CHECKPOINT)
+            .or_else(|error| match error {
+                // It answers with what it is now.
+                rusqlite::Error::ExecuteReturnedResults => Ok(()),
+                error => Err(error),
+            })
+            .map_err(opening(path))?;
         if let Some(pages) = max_pages {
             connection.pragma_update(None, "max_page_count", pages).map_err(opening(path))?;
         }
@@ -193,7 +204,8 @@ fn claim(connection: &Connection, whose: &[u8]) -> Result<Vec<u8>, StoreError> {
 pub(crate) fn whose(connection: &Connection) -> Result<B256, StoreError> {
     let what = "reading whose books these are";
     let id: Vec<u8> = connection
-        .query_row("SELECT id FROM whose", [], |row| row.get(0))
+        .prepare_cached("SELECT id FROM whose")
+        .and_then(|mut whose| whose.query_row([], |row| row.get(0)))
         .map_err(StoreError::sql(what))?;
     word(what, &id)
 }

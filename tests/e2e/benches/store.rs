@@ -1,7 +1,7 @@
 //! How many audited intents a Golem's store takes in a second, beside what its disk can do.
 //!
-//! The disk's own rate is that of writing a page and waiting until it has it, one after the other, in the same folder and the same
-//! run. An intent is one reservation with its record in the audit chain, answered once it is durable: by one caller after the other,
+//! The disk's own rate is that of writing a page over an old one and waiting until it has it, one after the other, in the same folder
+//! and the same run: a log is written over again and again, too. An intent is one reservation with its record in the audit chain, answered once it is durable: by one caller after the other,
 //! which is one commit each, and by 32 callers at once, who share commits. Rates are reported and not asserted: what lasts is the ratio.
 //! `target/bench/store.json` keeps the numbers; BENCH_FOLDER names another disk.
 
@@ -30,6 +30,8 @@ use tokio::runtime::Runtime;
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_millis(1_000);
 const CALLERS: u64 = 32;
+/// As many as SQLite's log has before it is written over.
+const PAGES: u32 = 4_000;
 const NOW: u64 = 1_800_000_000;
 const GOLEM: B256 = B256::repeat_byte(0x60);
 const OWNER: Address = Address::repeat_byte(0x0a);
@@ -88,15 +90,19 @@ fn open(folder: &Path, ledger: Option<&OwnerLedger>) -> Result<Store> {
     Ok(Store::open(&config, ledger)?)
 }
 
-/// What the disk does: a page written behind the last, and on it when the call returns.
+/// What the disk does: a page written over an old one, and on it when the call returns.
 fn syncs(folder: &Path) -> Result<f64> {
     let path = folder.join("disk");
     let file = OpenOptions::new().create(true).truncate(true).write(true).open(&path)?;
     let page = [7u8; 4_096];
+    for number in 0..PAGES {
+        file.write_all_at(&page, u64::from(number) * 4_096)?;
+    }
+    file.sync_all()?;
     let began = Instant::now();
     let mut count = 0u32;
     while began.elapsed() < ROUND {
-        file.write_all_at(&page, u64::from(count) * 4_096)?;
+        file.write_all_at(&page, u64::from(count % PAGES) * 4_096)?;
         file.sync_data()?;
         count += 1;
     }

@@ -1,4 +1,4 @@
-use super::{DAY, append, counted, counts_from, stored, unreadable, whose};
+use super::{DAY, append, counted, counts_from, stored, whose};
 use crate::StoreError;
 use alloy_primitives::{Address, B256, U256};
 use golem_custody::{Bid, Caps, Denial, DenialCode, Ending, Entry, IntentId, Open, Reserving};
@@ -25,23 +25,21 @@ pub(crate) fn reserve(
     if entry.golem != found {
         return Err(StoreError::OtherGolem { asked: entry.golem, found });
     }
-    let denial = match used(connection, entry)? {
-        Some(denial) => Some(denial),
-        None => match over {
-            Some(denial) => Some(denial.clone()),
-            None => over_a_cap(connection, entry, caps)?,
-        },
+    let judged = match used(connection, entry)?.or_else(|| over.cloned()) {
+        Some(denial) => Err(denial),
+        None => room(connection, entry, caps)?,
     };
-    if let Some(denial) = denial {
-        let body =
-            json!({ "intent": entry.intent, "entry": entry, "caps": caps, "denial": denial });
-        append(connection, "intent.refused", &body, entry.at)?;
-        return Ok(Reserving::Refused(denial));
-    }
-    let Some(from) = counts_from(entry.at, newest(connection)?) else {
-        // The clock was looked at together with the caps.
-        return Err(unreadable(RESERVE));
+    let from = match judged {
+        Ok(from) => from,
+        Err(denial) => {
+            let body =
+                json!({ "intent": entry.intent, "entry": entry, "caps": caps, "denial": denial });
+            append(connection, "intent.refused", &body, entry.at)?;
+            return Ok(Reserving::Refused(denial));
+        }
     };
+    let (sum, at) =
+        (stored("a sum in micro-dollars", entry.micro_dollars)?, stored("a time", from)?);
     connection
         .prepare_cached(
             "INSERT INTO reservations (intent, session, micro_dollars, at, entry) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -50,8 +48,8 @@ pub(crate) fn reserve(
             insert.execute(params![
                 entry.intent.0.as_slice(),
                 entry.session.as_slice(),
-                i64::try_from(entry.micro_dollars).unwrap_or(i64::MAX),
-                i64::try_from(from).unwrap_or(i64::MAX),
+                sum,
+                at,
                 text(entry)?,
             ])
         })
@@ -89,18 +87,18 @@ pub(crate) fn known(connection: &Connection, intent: IntentId) -> Result<bool, S
         .map_err(StoreError::sql(RESERVE))
 }
 
-fn over_a_cap(
+/// The second that the sum would count from, where all caps have room for it.
+fn room(
     connection: &Connection,
     entry: &Entry,
     caps: &Caps,
-) -> Result<Option<Denial>, StoreError> {
+) -> Result<Result<u64, Denial>, StoreError> {
     let newest = newest(connection)?;
     let Some(now) = counts_from(entry.at, newest) else {
-        return Ok(Some(late(entry.at, newest)));
+        return Ok(Err(late(entry.at, newest)));
     };
-    // Beyond what can be stored nothing can be counted: refused before it is looked at.
+    // What cannot be stored cannot be counted: an error, and no cap is asked.
     stored("a sum in micro-dollars", entry.micro_dollars)?;
-    stored("a time", now)?;
     let asked = entry.micro_dollars;
     let session = spent(
         connection,
@@ -109,7 +107,7 @@ fn over_a_cap(
     )?;
     if !fits(asked, session, caps.session) {
         let whose = format!("session key {} in its whole life", entry.session);
-        return Ok(Some(over(DenialCode::BudgetSession, asked, session, caps.session, &whose)));
+        return Ok(Err(over(DenialCode::BudgetSession, asked, session, caps.session, &whose)));
     }
     let day = spent(
         connection,
@@ -120,9 +118,9 @@ fn over_a_cap(
     )?;
     if !fits(asked, day, caps.day) {
         let whose = format!("Golem {} in any 24 hours", entry.golem);
-        return Ok(Some(over(DenialCode::BudgetDay, asked, day, caps.day, &whose)));
+        return Ok(Err(over(DenialCode::BudgetDay, asked, day, caps.day, &whose)));
     }
-    Ok(None)
+    Ok(Ok(now))
 }
 
 /// The last second that does not count any more: what was reserved a day ago to the second is a day ago.

@@ -10,7 +10,7 @@ CREATE TABLE audit (
   kind     TEXT NOT NULL,
   body     TEXT NOT NULL,
   previous BLOB NOT NULL CHECK (length(previous) = 32),
-  hash     BLOB NOT NULL UNIQUE CHECK (length(hash) = 32)
+  hash     BLOB NOT NULL CHECK (length(hash) = 32)
 ) STRICT;
 
 CREATE TRIGGER audit_goes_on BEFORE INSERT ON audit
