@@ -19,9 +19,10 @@ FUZZ_CRATE := $(wildcard fuzz/Cargo.toml)
 # What a long run depends on: a change below these makes its committed result stale.
 FUZZ_SOURCES := fuzz crates/delegation/src crates/delegation/tests/it/fuzz_bodies.rs crates/chain/src/refusal \
   crates/chain/src/refusal.rs crates/chain/tests/it/fuzz_bodies.rs crates/safety/src crates/safety/tests/it/fuzz_bodies.rs \
-  testdata/fuzz
+  crates/store/src/export.rs crates/store/src/audit.rs crates/store/src/canonical.rs \
+  crates/store/tests/it/fuzz_bodies.rs testdata/fuzz
 SOAK_SOURCES := tests/e2e/soak.rs crates/bindings/src crates/chain/src crates/custody/src crates/delegation/src \
-  crates/safety/src crates/testkit/src contracts/artifacts
+  crates/safety/src crates/store/src crates/store/tests/it/kills.rs crates/testkit/src contracts/artifacts
 
 ##@ Use
 .PHONY: demo up
@@ -60,6 +61,7 @@ devchain: setup contracts devchain-state ## build the local chain's state, if it
 bench: setup contracts binaries devchain-state ## benchmarks, as ratios against peers
 	@cargo bench --quiet --locked -p bardo-e2e --bench delegation
 	@cargo bench --quiet --locked -p bardo-e2e --bench chain
+	@cargo bench --quiet --locked -p bardo-e2e --bench store
 
 fuzz: setup ## fuzz every target for FUZZ_SECONDS (120) and record the result
 	@tools/fuzz.sh $(FUZZ_SOURCES)
@@ -75,6 +77,7 @@ all-mutants: setup contracts devchain-state ## all of them in files that changed
 
 soak: setup contracts binaries devchain-state ## run for SOAK_SECONDS and record the result
 	@mkdir -p target/soak
+	@BARDO_KILLS=1000 cargo nextest run --locked --profile soak -p bardo-store kills::
 	@target/debug/soak >target/soak/result.json
 	@$(XTASK) longrun record soak --sources $(SOAK_SOURCES) --result target/soak/result.json
 

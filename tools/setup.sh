@@ -12,14 +12,14 @@ refuse() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# A C compiler for the few crates that bring C, and patch for the mutants.
-if ! have cc || ! have patch; then
+# A C compiler for the few crates that bring C, patch for the mutants, and strace for the test that sees what the disk is asked.
+if ! have cc || ! have patch || ! have strace; then
   if [[ $(id -u) -eq 0 ]] && have apt-get; then
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq
-    apt-get install -y -qq --no-install-recommends build-essential patch
+    apt-get install -y -qq --no-install-recommends build-essential patch strace
   else
-    refuse 'there is no C compiler or no patch; run: sudo apt-get install build-essential patch'
+    refuse 'there is no C compiler, no patch or no strace; run: sudo apt-get install build-essential patch strace'
   fi
 fi
 

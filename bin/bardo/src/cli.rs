@@ -1,7 +1,9 @@
+mod audit;
 mod identity;
 mod registry;
 mod vault;
 
+pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
 pub(crate) use identity::{
     IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
 };
@@ -51,6 +53,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Verify and export a Golem's audit log
+    #[command(subcommand)]
+    Audit(AuditCommand),
+
     /// Write and read the terms of caveats
     #[command(subcommand)]
     Caveat(CaveatCommand),

@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod attenuates;
+mod audit;
 mod blast_radius;
 mod caveat;
 pub(crate) mod chains;
@@ -20,6 +21,7 @@ mod vault;
 mod verify;
 
 pub(crate) use attenuates::attenuates;
+pub(crate) use audit::audit;
 pub(crate) use blast_radius::blast_radius;
 pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode, kinds as caveat_kinds};
 pub(crate) use deploy::deploy;

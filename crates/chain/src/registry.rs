@@ -1,11 +1,13 @@
 use crate::{
     ChainFault, Node, OwnerCall, OwnerError,
+    node::rpc,
     snapshot::{Snapshot, revert_data},
 };
 use alloy::{
     primitives::{Address, B256, U256, keccak256},
-    rpc::types::TransactionReceipt,
-    sol_types::{Error as AbiError, SolCall, SolInterface, SolValue},
+    providers::Provider,
+    rpc::types::{Filter, Log, TransactionReceipt},
+    sol_types::{Error as AbiError, SolCall, SolEvent, SolInterface, SolValue},
 };
 use bardo_bindings::{
     GolemRegistry::{self, GolemRegistryErrors as Refusal},
@@ -19,6 +21,21 @@ use serde::Serialize;
 #[derive(Clone, Debug)]
 pub struct Registry {
     node: Node,
+}
+
+/// Blocks that are asked for at once where a node does not answer for all of them.
+const MANY: usize = 10_000;
+/// Those of them after the first.
+const MANY_MORE: u64 = 9_999;
+
+/// A sign of life: the head that a Golem's audit log had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Heartbeat {
+    /// Hash of the log's newest record.
+    pub audit_head: B256,
+    /// The block that has it.
+    pub block: u64,
 }
 
 /// How a Golem says it feels, each from -100 to 100.
@@ -205,6 +222,43 @@ impl Registry {
             state,
             block: snapshot.block(),
         }))
+    }
+
+    /// Every sign of life of a Golem since `from`, the oldest first. A node that leaves one out is not noticed.
+    pub async fn heartbeats(&self, golem: B256, from: u64) -> Result<Vec<Heartbeat>, ChainFault> {
+        const WHAT: &str = "heartbeats";
+        let of = |from: u64| {
+            Filter::new()
+                .address(golem_registry())
+                .event_signature(GolemRegistry::HeartbeatRecorded::SIGNATURE_HASH)
+                .topic1(golem)
+                .from_block(from)
+        };
+        let provider = self.node.provider();
+        let whole = provider.get_logs(&of(from)).await;
+        let logs = if matches!(&whole, Err(limited) if limited.as_error_resp().is_some()) {
+            // Some answer for so many blocks at once, and no more.
+            let mut all = Vec::new();
+            let head = self.node.header().await?.number;
+            for first in (from..=head).step_by(MANY) {
+                let last = first.saturating_add(MANY_MORE).min(head);
+                let part = provider.get_logs(&of(first).to_block(last)).await;
+                all.extend(part.map_err(rpc(WHAT))?);
+            }
+            all
+        } else {
+            whole.map_err(rpc(WHAT))?
+        };
+        let heartbeat = |log: &Log| {
+            let event = GolemRegistry::HeartbeatRecorded::decode_log(&log.inner).ok()?;
+            Some(Heartbeat { audit_head: event.auditHead, block: log.block_number? })
+        };
+        let unreadable = || ChainFault::Answer {
+            contract: golem_registry(),
+            what: GolemRegistry::HeartbeatRecorded::SIGNATURE,
+            source: AbiError::custom("an event of another form, or of no block").into(),
+        };
+        logs.iter().map(|log| heartbeat(log).ok_or_else(unreadable)).collect()
     }
 
     /// Writes by the key that may, the owner's or the agent's, for at most `ceiling` wei.

@@ -2,9 +2,32 @@
 
 use crate::{BoxError, Denial};
 use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_sol_types::{Eip712Domain, SolStruct, eip712_domain};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// What is signed about the books. The type strings are part of what wallets show and others verify.
+mod typed {
+    alloy_sol_types::sol! {
+        /// Signed by a session key.
+        struct AuditHead {
+            bytes32 golem;
+            uint64 length;
+            bytes32 hash;
+        }
+
+        /// Signed by an owner.
+        struct Approval {
+            bytes32 intent;
+            bytes32 golem;
+            bytes32 digest;
+            uint64 microDollars;
+            uint64 expiresAt;
+            bool approved;
+        }
+    }
+}
 
 /// Names an intent. Whoever proposes it chooses it, once: the books take no second intent of the same name (INV-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -144,6 +167,18 @@ pub struct AuditHead {
     pub hash: B256,
 }
 
+impl AuditHead {
+    /// Neither chain nor contract: a log is the same wherever its Golem acts.
+    pub const DOMAIN: Eip712Domain = eip712_domain! { name: "Bardo Audit", version: "1", };
+
+    /// What a session key signs (EIP-712): `AuditHead(bytes32 golem,uint64 length,bytes32 hash)`.
+    #[must_use]
+    pub fn digest(&self) -> B256 {
+        let Self { golem, length, hash } = *self;
+        typed::AuditHead { golem, length, hash }.eip712_signing_hash(&Self::DOMAIN)
+    }
+}
+
 /// Port: the audit chain, for what is no intent.
 #[async_trait]
 pub trait Audit: Send + Sync {
@@ -153,7 +188,7 @@ pub trait Audit: Send + Sync {
     /// The newest record.
     async fn head(&self) -> Result<AuditHead, BoxError>;
 
-    /// Keeps a signature of a head: by whom, over what was the head.
+    /// Keeps a signature of a head: by whom, over what was the head. One that does not verify is an error.
     async fn sealed(&self, head: &AuditHead, by: Address, seal: &Bytes) -> Result<(), BoxError>;
 }
 
@@ -197,22 +232,57 @@ pub struct Question {
     pub expires_at: u64,
 }
 
+impl Question {
+    /// Neither chain nor contract: an approval is for a digest, which has both.
+    pub const DOMAIN: Eip712Domain = eip712_domain! { name: "Bardo Approval", version: "1", };
+
+    /// What the owner signs to answer (EIP-712):
+    /// `Approval(bytes32 intent,bytes32 golem,bytes32 digest,uint64 microDollars,uint64 expiresAt,bool approved)`.
+    #[must_use]
+    pub fn answer_digest(&self, approved: bool) -> B256 {
+        let Self { intent, golem, digest, micro_dollars, expires_at, .. } = *self;
+        let answer = typed::Approval {
+            intent: intent.0,
+            golem,
+            digest,
+            microDollars: micro_dollars,
+            expiresAt: expires_at,
+            approved,
+        };
+        answer.eip712_signing_hash(&Self::DOMAIN)
+    }
+}
+
 /// What an owner said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Answer {
     /// Yes or no.
     pub approved: bool,
-    /// His signature over the question's digest, its end and his answer.
+    /// His signature over [`Question::answer_digest`].
     pub signature: Bytes,
+}
+
+/// Whether an owner's answer allows what he was asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Approving {
+    /// It does, this once: no later caller gets the same.
+    Granted,
+    /// It does not.
+    Refused(Denial),
 }
 
 /// Port: questions to the owner, where another process of his can answer them.
 #[async_trait]
 pub trait Approvals: Send + Sync {
-    /// Asks, once: the same question again changes nothing.
+    /// Asks, once: the same question again changes nothing; another one under the same name is an error.
     async fn ask(&self, question: &Question) -> Result<(), BoxError>;
 
     /// What he said, if he did.
     async fn answer(&self, intent: IntentId) -> Result<Option<Answer>, BoxError>;
+
+    /// Uses up his yes to `digest`, durably: at most one caller is ever granted it (INV-10).
+    async fn consume(&self, intent: IntentId, digest: B256, at: u64)
+    -> Result<Approving, BoxError>;
 }

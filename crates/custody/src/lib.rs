@@ -25,8 +25,8 @@ mod sign_in;
 mod transaction;
 
 pub use books::{
-    Answer, Approvals, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId, Open, Question,
-    Reserving, Route, Step, Steps,
+    Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
+    Open, Question, Reserving, Route, Step, Steps,
 };
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
 pub use embedded::{

@@ -204,6 +204,39 @@ pub enum DenialCode {
     /// What was read as the owner's policy is none.
     #[serde(rename = "POL-MALFORMED")]
     PolicyMalformed,
+    /// The session key has no room left in its whole life's sum.
+    #[serde(rename = "CUS-BUDGET-SESSION")]
+    BudgetSession,
+    /// The Golem has no room left in these 24 hours.
+    #[serde(rename = "CUS-BUDGET-DAY")]
+    BudgetDay,
+    /// All of the owner's Golems together have no room left in these 24 hours.
+    #[serde(rename = "CUS-BUDGET-OWNER")]
+    BudgetOwner,
+    /// The name of the intent was used.
+    #[serde(rename = "CUS-INTENT-USED")]
+    IntentUsed,
+    /// The time is behind what the books have seen.
+    #[serde(rename = "CUS-CLOCK")]
+    Clock,
+    /// The owner was not asked, or has not answered.
+    #[serde(rename = "CUS-APPROVAL-MISSING")]
+    ApprovalMissing,
+    /// The owner said no.
+    #[serde(rename = "CUS-APPROVAL-DENIED")]
+    ApprovalDenied,
+    /// The time to answer, or to use the answer, is over.
+    #[serde(rename = "CUS-APPROVAL-EXPIRED")]
+    ApprovalExpired,
+    /// The owner was asked about something else.
+    #[serde(rename = "CUS-APPROVAL-OTHER")]
+    ApprovalOther,
+    /// The answer is not signed by the owner.
+    #[serde(rename = "CUS-APPROVAL-SIGNER")]
+    ApprovalSigner,
+    /// The answer was used.
+    #[serde(rename = "CUS-APPROVAL-USED")]
+    ApprovalUsed,
 }
 
 /// A refusal: which rule, whose, and why in words an owner understands.

@@ -4,6 +4,8 @@ use crate::command::{Ran, bardo};
 use anyhow::Result;
 
 const COMMANDS: &[&[&str]] = &[
+    &["audit", "export"],
+    &["audit", "verify"],
     &["caveat", "decode"],
     &["caveat", "encode"],
     &["caveat", "kinds"],

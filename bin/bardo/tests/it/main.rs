@@ -2,6 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "helpers of tests may fail loudly")]
 
+mod audit;
 mod blast_radius;
 mod caveat;
 mod chains;

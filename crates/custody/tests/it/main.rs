@@ -8,6 +8,7 @@
     reason = "helpers of tests may fail loudly"
 )]
 
+mod books;
 mod charter;
 mod clearance;
 mod embedded;

@@ -1,0 +1,52 @@
+use super::{append, counted, name, stored};
+use crate::StoreError;
+use golem_custody::Step;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Value, json};
+
+const LOAD: &str = "reading a step";
+const ADVANCE: &str = "moving a step";
+
+/// Where the machine of this name is.
+pub(crate) fn load(connection: &Connection, name: &str) -> Result<Option<Step>, StoreError> {
+    let found: Option<(i64, String)> = connection
+        .prepare_cached("SELECT version, value FROM steps WHERE name = ?1")
+        .and_then(|mut found| {
+            found.query_row([name], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        })
+        .map_err(StoreError::sql(LOAD))?;
+    let Some((version, text)) = found else { return Ok(None) };
+    let value = serde_json::from_str(&text)
+        .map_err(|source| StoreError::Unreadable { what: LOAD, source: Some(source) })?;
+    Ok(Some(Step { version: counted(LOAD, version)?, value }))
+}
+
+/// Moves it, if it is where the caller believes it to be.
+pub(crate) fn advance(
+    connection: &Connection,
+    machine: &str,
+    from: u64,
+    to: &Value,
+    at: u64,
+) -> Result<(), StoreError> {
+    let machine = name(machine)?;
+    let version = from.saturating_add(1);
+    let value = crate::canonical::canonical(to)
+        .map_err(|source| StoreError::Body { what: ADVANCE, source })?;
+    let moved = connection
+        .execute(
+            if from == 0 {
+                "INSERT INTO steps (name, version, value) VALUES (?1, ?2, ?4) ON CONFLICT DO NOTHING"
+            } else {
+                "UPDATE steps SET version = ?2, value = ?4 WHERE name = ?1 AND version = ?3"
+            },
+            params![machine, stored("a version", version)?, stored("a version", from)?, value],
+        )
+        .map_err(StoreError::sql(ADVANCE))?;
+    if moved == 0 {
+        let found = load(connection, machine)?.map_or(0, |step| step.version);
+        return Err(StoreError::Moved { name: machine.into(), expected: from, found });
+    }
+    append(connection, "step", &json!({ "name": machine, "version": version, "to": to }), at)?;
+    Ok(())
+}

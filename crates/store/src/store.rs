@@ -1,0 +1,217 @@
+use crate::{
+    Memory, MemoryId, MemoryKind, NewMemory, OwnerLedger, Page, Seal, StoreError,
+    db::{self, Database, Held, Hold, Kind},
+    place::{self, Lock},
+    worker::Worker,
+    writer::{Desk, Writer},
+};
+use alloy_primitives::{Address, B256, Bytes};
+use async_trait::async_trait;
+use golem_custody::{
+    Audit, AuditHead, Bid, Books, BoxError, Caps, Ending, Entry, IntentId, Open, Reserving, Step,
+    Steps,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Name of the database in a store's folder.
+pub const DATABASE: &str = "golem.db";
+/// Name of the file that a running Golem has locked.
+pub const LOCK: &str = "golem.lock";
+
+/// Where a Golem's store lies, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StoreConfig {
+    /// A folder of its own.
+    pub folder: PathBuf,
+    /// The Golem's id on chain.
+    pub golem: B256,
+    /// Most pages of 4 KiB that the database may have; none for as many as the disk has.
+    #[serde(default)]
+    pub max_pages: Option<u32>,
+}
+
+/// The durable store of one Golem, for one process.
+///
+/// Every method that writes returns once the disk has it. Whoever stops waiting loses the answer and nothing else.
+#[derive(Debug)]
+pub struct Store {
+    golem: B256,
+    owner: Option<Address>,
+    reader: Worker<Database>,
+    writer: Writer,
+}
+
+impl Store {
+    /// Opens the store, or begins it. Refused while another process has it.
+    ///
+    /// With an owner's ledger, its sums of this Golem are made to agree with the books first.
+    pub fn open(config: &StoreConfig, ledger: Option<&OwnerLedger>) -> Result<Self, StoreError> {
+        let StoreConfig { folder, golem, max_pages } = config;
+        place::private_folder(folder)?;
+        let lock = Lock::take(&folder.join(LOCK))?;
+        let path = folder.join(DATABASE);
+        let mut books = Database::open(&path, Kind::Golem, *max_pages)?;
+        let what = "claiming the store";
+        let claim = books.begin().map_err(StoreError::sql(what))?;
+        db::claim_golem(claim.writing(), *golem)?;
+        claim.commit().map_err(StoreError::sql(what))?;
+        place::sync_folder(folder)?;
+        let owners = match ledger {
+            None => None,
+            Some(ledger) => {
+                let mut owners = ledger.again()?;
+                let what = "making the owner's ledger agree with the books";
+                let together = owners.begin().map_err(StoreError::sql(what))?;
+                db::reconcile(together.writing(), books.reading(), *golem, ledger.owner())?;
+                together.commit().map_err(StoreError::sql(what))?;
+                Some(owners)
+            }
+        };
+        let reader = Worker::start("bardo-store-reader", Database::read(&path, Kind::Golem)?)?;
+        let writer = Writer::start(*golem, books, owners, lock)?;
+        Ok(Self { golem: *golem, owner: ledger.map(OwnerLedger::owner), reader, writer })
+    }
+
+    /// Whose store it is.
+    #[must_use]
+    pub const fn golem(&self) -> B256 {
+        self.golem
+    }
+
+    /// Keeps a memory in the Grimoire.
+    pub async fn remember(&self, memory: NewMemory) -> Result<MemoryId, StoreError> {
+        self.writer
+            .write("keeping a memory", None, move |desk| db::remember(desk.connection, &memory))
+            .await
+    }
+
+    /// Memories of one kind, or of all, the newest first.
+    pub async fn memories(
+        &self,
+        kind: Option<MemoryKind>,
+        page: Page,
+    ) -> Result<Vec<Memory>, StoreError> {
+        let read = move |database: &mut Database| db::list(database.reading(), kind, page);
+        self.reader.ask("reading the Grimoire", read).await
+    }
+
+    /// Memories that have all of these words, the newest first. Whatever the words are, they are looked for and nothing else.
+    pub async fn search(&self, words: &str, page: Page) -> Result<Vec<Memory>, StoreError> {
+        let words = words.to_owned();
+        let read = move |database: &mut Database| db::search(database.reading(), &words, page);
+        self.reader.ask("searching the Grimoire", read).await
+    }
+
+    /// The sum that the owner's ledger has to hold before the books do.
+    fn hold(&self, entry: &Entry, caps: &Caps) -> Result<Option<Hold>, StoreError> {
+        match self.owner {
+            None if caps.owner_day.is_some() => Err(StoreError::NoLedger(entry.intent)),
+            None => Ok(None),
+            Some(found) if found != entry.owner => {
+                Err(StoreError::OtherOwner { asked: entry.owner, found })
+            }
+            Some(_) => Ok(Some(Hold {
+                golem: self.golem,
+                intent: entry.intent,
+                micro_dollars: entry.micro_dollars,
+                at: entry.at,
+                cap: caps.owner_day,
+            })),
+        }
+    }
+}
+
+/// Reserves in the books what the owner's ledger holds already, or writes down why not.
+fn reserve(desk: Desk<'_>, entry: &Entry, caps: &Caps) -> Result<Reserving, StoreError> {
+    let refused = match desk.held {
+        None | Some(Ok(Held::Made)) => None,
+        Some(Ok(Held::Refused(denial))) => Some(denial),
+        Some(Ok(Held::Already)) => {
+            // Held for an intent of the books; or left over, and then it is not this one's.
+            if !db::known(desk.connection, entry.intent)? {
+                return Err(StoreError::StillHeld(entry.intent));
+            }
+            None
+        }
+        Some(Err(error)) => return Err(StoreError::Ledger(error.clone())),
+    };
+    let reserving = db::reserve(desk.connection, entry, caps, refused)?;
+    if let (Reserving::Refused(_), Some(Ok(Held::Made))) = (&reserving, desk.held) {
+        desk.release.push(entry.intent);
+    }
+    Ok(reserving)
+}
+
+#[async_trait]
+impl Books for Store {
+    async fn reserve(&self, entry: &Entry, caps: &Caps) -> Result<Reserving, BoxError> {
+        let hold = self.hold(entry, caps)?;
+        if entry.golem != self.golem {
+            return Err(StoreError::OtherGolem { asked: entry.golem, found: self.golem }.into());
+        }
+        let (entry, caps) = (entry.clone(), *caps);
+        let work = move |desk: Desk<'_>| reserve(desk, &entry, &caps);
+        Ok(self.writer.write("reserving", hold, work).await?)
+    }
+
+    async fn signed(&self, intent: IntentId, bid: &Bid, at: u64) -> Result<(), BoxError> {
+        let bid = bid.clone();
+        let work = move |desk: Desk<'_>| db::keep_bid(desk.connection, intent, &bid, at);
+        Ok(self.writer.write("keeping a signature", None, work).await?)
+    }
+
+    async fn settle(&self, intent: IntentId, ending: &Ending, at: u64) -> Result<(), BoxError> {
+        let ending = ending.clone();
+        let work = move |desk: Desk<'_>| {
+            if db::settle(desk.connection, intent, &ending, at)? {
+                desk.release.push(intent);
+            }
+            Ok(())
+        };
+        Ok(self.writer.write("settling", None, work).await?)
+    }
+
+    async fn open(&self) -> Result<Vec<Open>, BoxError> {
+        let read = |database: &mut Database| db::open_intents(database.reading());
+        Ok(self.reader.ask("reading what is open", read).await?)
+    }
+}
+
+#[async_trait]
+impl Audit for Store {
+    async fn note(&self, kind: &str, body: &Value, at: u64) -> Result<AuditHead, BoxError> {
+        let (kind, body) = (kind.to_owned(), body.clone());
+        let work = move |desk: Desk<'_>| db::append(desk.connection, &kind, &body, at);
+        Ok(self.writer.write("adding to the audit chain", None, work).await?)
+    }
+
+    async fn head(&self) -> Result<AuditHead, BoxError> {
+        let read = |database: &mut Database| db::audit_head(database.reading());
+        Ok(self.reader.ask("reading the audit chain", read).await?)
+    }
+
+    async fn sealed(&self, head: &AuditHead, by: Address, seal: &Bytes) -> Result<(), BoxError> {
+        let seal = Seal { head: *head, by, seal: seal.clone() };
+        db::refuse_forged(&seal)?;
+        let work = move |desk: Desk<'_>| db::keep_seal(desk.connection, &seal);
+        Ok(self.writer.write("keeping a seal", None, work).await?)
+    }
+}
+
+#[async_trait]
+impl Steps for Store {
+    async fn load(&self, name: &str) -> Result<Option<Step>, BoxError> {
+        let name = name.to_owned();
+        let read = move |database: &mut Database| db::load(database.reading(), &name);
+        Ok(self.reader.ask("reading a step", read).await?)
+    }
+
+    async fn advance(&self, name: &str, from: u64, to: &Value, at: u64) -> Result<(), BoxError> {
+        let (name, to) = (name.to_owned(), to.clone());
+        let work = move |desk: Desk<'_>| db::advance(desk.connection, &name, from, &to, at);
+        Ok(self.writer.write("moving a step", None, work).await?)
+    }
+}

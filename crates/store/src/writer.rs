@@ -1,0 +1,315 @@
+//! One thread writes. Whatever waits when it is ready goes into one transaction, and nobody is answered before that is on disk.
+//!
+//! ```text
+//!  callers ──► queue ──► 1. owner's ledger holds the sums of all reservations    (its own commit)
+//!                        2. one transaction, one savepoint for each caller       (one commit, one fdatasync)
+//!                        3. owner's ledger releases what was refused or given back
+//!                        4. everybody is answered
+//! ```
+//!
+//! Killed after 1, the ledger holds what the books do not know: the next boot releases it, for nothing was signed. Killed after 2, the
+//! ledger holds more than it has to, and the next boot releases that.
+
+use crate::{
+    StoreError,
+    db::{self, Database, Held, Hold, Part},
+    error::{is_disk_failure, is_uncertain},
+    place::Lock,
+};
+use alloy_primitives::B256;
+use golem_custody::IntentId;
+use rusqlite::Connection;
+use std::{
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+use tokio::sync::{mpsc, oneshot};
+
+/// How many share a commit at most.
+const MOST: usize = 256;
+/// How many may wait before the next waits to wait.
+const QUEUE: usize = 1_024;
+
+/// What a caller's work sees.
+pub(crate) struct Desk<'a> {
+    pub(crate) connection: &'a Connection,
+    /// What the owner's ledger said, where there is one and it was asked.
+    pub(crate) held: Option<&'a Result<Held, Arc<StoreError>>>,
+    /// Sums that the owner's ledger gives back once this is committed.
+    pub(crate) release: &'a mut Vec<IntentId>,
+}
+
+/// One caller's part of a batch.
+trait Job: Send {
+    fn what(&self) -> &'static str;
+    /// What the owner's ledger has to hold first.
+    fn hold(&self) -> Option<Hold>;
+    /// Whether it is to be kept.
+    fn write(&mut self, desk: Desk<'_>) -> bool;
+    /// What the database said against it, if that is why it is not.
+    fn cause(&self) -> Option<Arc<rusqlite::Error>>;
+    /// After the commit, or without one.
+    fn answer(self: Box<Self>, failure: Option<StoreError>);
+}
+
+struct Task<T, F> {
+    what: &'static str,
+    hold: Option<Hold>,
+    work: Option<F>,
+    outcome: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnOnce(Desk<'_>) -> Result<T, StoreError> + Send,
+{
+    fn what(&self) -> &'static str {
+        self.what
+    }
+
+    fn hold(&self) -> Option<Hold> {
+        self.hold
+    }
+
+    fn write(&mut self, desk: Desk<'_>) -> bool {
+        let outcome = self.work.take().map(|work| work(desk));
+        let kept = matches!(outcome, Some(Ok(_)));
+        self.outcome = outcome;
+        kept
+    }
+
+    fn cause(&self) -> Option<Arc<rusqlite::Error>> {
+        self.outcome.as_ref()?.as_ref().err()?.cause()
+    }
+
+    fn answer(self: Box<Self>, failure: Option<StoreError>) {
+        let Self { what, outcome, reply, .. } = *self;
+        let answer = match (outcome, failure) {
+            // What the caller did wrong is known whatever became of the others.
+            (Some(Err(error)), _) => Err(error),
+            (_, Some(failure)) => Err(failure),
+            (Some(Ok(value)), None) => Ok(value),
+            (None, None) => Err(StoreError::Stopped { what }),
+        };
+        // Whoever asked may be gone; it is done all the same.
+        let _ = reply.send(answer);
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Writer {
+    queue: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for dyn Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.what())
+    }
+}
+
+impl Writer {
+    pub(crate) fn start(
+        golem: B256,
+        books: Database,
+        ledger: Option<Database>,
+        lock: Lock,
+    ) -> Result<Self, StoreError> {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        let scribe = Scribe { golem, books, ledger, unreleased: Vec::new(), stopped: false };
+        let thread = thread::Builder::new()
+            .name("bardo-store-writer".into())
+            .spawn(move || {
+                scribe.run(waiting);
+                // Nobody else may open it before the last commit is done.
+                drop(lock);
+            })
+            .map_err(StoreError::Thread)?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Writes, and returns once the disk has it. It is written even where the caller stops waiting.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        hold: Option<Hold>,
+        work: impl FnOnce(Desk<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let task = Task { what, hold, work: Some(work), outcome: None, reply };
+        let stopped = || StoreError::Stopped { what };
+        let queue = self.queue.as_ref().ok_or_else(stopped)?;
+        if queue.send(Box::new(task)).await.is_err() {
+            return Err(stopped());
+        }
+        answer.await.unwrap_or_else(|_gone| Err(stopped()))
+    }
+}
+
+impl Drop for Writer {
+    /// Waits until what was asked is written.
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Who writes.
+struct Scribe {
+    golem: B256,
+    books: Database,
+    ledger: Option<Database>,
+    /// What the ledger should have given back and could not yet.
+    unreleased: Vec<IntentId>,
+    /// The disk failed: what is in the file is only known after it was opened again.
+    stopped: bool,
+}
+
+impl Scribe {
+    fn run(mut self, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+        let mut next = None;
+        while let Some(first) = next.take().or_else(|| waiting.blocking_recv()) {
+            let mut names: Vec<IntentId> =
+                first.hold().map(|hold| hold.intent).into_iter().collect();
+            let mut batch = vec![first];
+            while batch.len() < MOST {
+                let Ok(job) = waiting.try_recv() else { break };
+                if let Some(hold) = job.hold() {
+                    // The second one of a name has to see what became of the first, in both files.
+                    if names.contains(&hold.intent) {
+                        next = Some(job);
+                        break;
+                    }
+                    names.push(hold.intent);
+                }
+                batch.push(job);
+            }
+            self.write(batch);
+        }
+    }
+
+    fn write(&mut self, mut batch: Vec<Box<dyn Job>>) {
+        if self.stopped {
+            for job in batch {
+                let what = job.what();
+                job.answer(Some(StoreError::Stopped { what }));
+            }
+            return;
+        }
+        self.release(Vec::new());
+        let held = self.hold(&batch);
+        let mut release = Vec::new();
+        let failure = self.commit(&mut batch, &held, &mut release).err();
+        if let Some(failure) = &failure {
+            self.stopped = is_disk_failure(failure);
+            // Nothing was given back after all. What was held for nothing goes back, where it is certain that it was for nothing.
+            release.clear();
+            if !is_uncertain(failure) {
+                let held = batch.iter().zip(&held);
+                release.extend(held.filter_map(|(job, held)| match held {
+                    Some(Ok(Held::Made)) => job.hold().map(|hold| hold.intent),
+                    _ => None,
+                }));
+            }
+        }
+        self.release(release);
+        for job in batch {
+            let failure = failure.as_ref().map(|source| StoreError::of_commit(job.what(), source));
+            job.answer(failure);
+        }
+    }
+
+    /// Lets the owner's ledger hold what the batch reserves. One answer for each job that asks for it.
+    fn hold(&mut self, batch: &[Box<dyn Job>]) -> Vec<Option<Result<Held, Arc<StoreError>>>> {
+        let Some(ledger) = &mut self.ledger else { return batch.iter().map(|_| None).collect() };
+        let holds: Vec<Option<Hold>> = batch.iter().map(|job| job.hold()).collect();
+        if holds.iter().all(Option::is_none) {
+            return holds.iter().map(|_| None).collect();
+        }
+        let all = |ledger: &mut Database| -> Result<Vec<_>, StoreError> {
+            let what = "holding sums in the owner's ledger";
+            let mut together = ledger.begin().map_err(StoreError::sql(what))?;
+            let mut held = Vec::with_capacity(holds.len());
+            for hold in &holds {
+                held.push(match hold {
+                    None => None,
+                    Some(hold) => {
+                        let part = together.part().map_err(StoreError::sql(what))?;
+                        let answer = db::hold(part.writing(), hold);
+                        finish(part, answer.is_ok()).map_err(StoreError::sql(what))?;
+                        Some(answer.map_err(Arc::new))
+                    }
+                });
+            }
+            together.commit().map_err(StoreError::sql(what))?;
+            Ok(held)
+        };
+        match all(ledger) {
+            Ok(held) => held,
+            Err(error) => {
+                let error = Arc::new(error);
+                let failed = |hold: &Option<Hold>| hold.map(|_| Err(Arc::clone(&error)));
+                holds.iter().map(failed).collect()
+            }
+        }
+    }
+
+    /// All of the batch in one commit, each job in a part of its own.
+    fn commit(
+        &mut self,
+        batch: &mut [Box<dyn Job>],
+        held: &[Option<Result<Held, Arc<StoreError>>>],
+        release: &mut Vec<IntentId>,
+    ) -> Result<(), Arc<rusqlite::Error>> {
+        let mut together = self.books.begin()?;
+        for (job, held) in batch.iter_mut().zip(held) {
+            let part = together.part()?;
+            let mut gives = Vec::new();
+            let desk =
+                Desk { connection: part.writing(), held: held.as_ref(), release: &mut gives };
+            let kept = job.write(desk);
+            // Without this look the next part would begin, and commit, a transaction of its own.
+            if let (true, Some(cause)) = (part.is_gone(), job.cause()) {
+                return Err(cause);
+            }
+            finish(part, kept)?;
+            if kept {
+                release.append(&mut gives);
+            } else if let (Some(Ok(Held::Made)), Some(hold)) = (held, job.hold()) {
+                release.push(hold.intent);
+            }
+        }
+        Ok(together.commit()?)
+    }
+
+    /// Gives sums back in the owner's ledger. What it does not take now is tried again before the next batch, and at the next boot:
+    /// meanwhile it counts, which is the safe side.
+    fn release(&mut self, intents: Vec<IntentId>) {
+        self.unreleased.extend(intents);
+        let Some(ledger) = &mut self.ledger else {
+            self.unreleased.clear();
+            return;
+        };
+        if self.unreleased.is_empty() {
+            return;
+        }
+        let (golem, intents) = (self.golem, &self.unreleased);
+        let all = |ledger: &mut Database| -> Result<(), StoreError> {
+            let what = "releasing sums in the owner's ledger";
+            let together = ledger.begin().map_err(StoreError::sql(what))?;
+            db::release(together.writing(), golem, intents)?;
+            together.commit().map_err(StoreError::sql(what))
+        };
+        if all(ledger).is_ok() {
+            self.unreleased.clear();
+        }
+    }
+}
+
+fn finish(part: Part<'_>, kept: bool) -> Result<(), rusqlite::Error> {
+    if kept { part.keep() } else { part.take_back() }
+}
