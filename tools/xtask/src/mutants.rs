@@ -291,13 +291,15 @@ pub(crate) fn sync(root: &Path, tree: &Path) -> Result<()> {
                 .with_context(|| format!("remove {name} from the tree"))?;
         }
     }
-    // What tests of Rust read of forge's; a copy, because forge writes there for mutants of its own.
-    let harness = "contracts/out/RulesHarness.sol/RulesHarness.json";
-    if root.join(harness).exists() && !tree.join(harness).exists() {
-        let to = tree.join(harness);
-        fs::create_dir_all(to.parent().context("find a file's folder")?)
-            .context("create a folder")?;
-        fs::copy(root.join(harness), to).with_context(|| format!("copy {harness}"))?;
+    // What tests of Rust read of forge's; copies, because forge writes there for mutants of its own.
+    for name in ["RulesHarness", "Stage"] {
+        let harness = format!("contracts/out/RulesHarness.sol/{name}.json");
+        let (from, to) = (root.join(&harness), tree.join(&harness));
+        if from.exists() && !to.exists() {
+            let folder = to.parent().context("find a file's folder")?;
+            fs::create_dir_all(folder).context("create a folder")?;
+            fs::copy(from, &to).with_context(|| format!("copy {harness}"))?;
+        }
     }
     for name in ["node_modules", ".devchain"] {
         if root.join(name).exists() && !tree.join(name).exists() {
