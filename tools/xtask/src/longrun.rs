@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::artifacts::sorted;
 use crate::generated_mutants;
+use crate::mutants;
 use crate::sources;
 
 const FOLDER: &str = "testdata/longruns";
@@ -81,6 +82,9 @@ pub(crate) fn run(root: &Path, action: Action, out: &mut dyn Write) -> Result<bo
                 }
             }
             problems.extend(generated_mutants::unrecorded(root)?);
+            for patch in mutants::pending(root) {
+                writeln!(out, "{patch} is not judged yet on these sources")?;
+            }
             for file in generated_mutants::pending(root) {
                 writeln!(out, "generated mutants of {file} are not judged yet")?;
             }
@@ -198,7 +202,7 @@ fn hollow(root: &Path, name: Name) -> Result<Option<String>> {
             )
         }
         Name::Mutants => {
-            let rows = list("mutants");
+            let (rows, pending) = (list("mutants"), mutants::pending(root));
             // Only a run in which every mutant was noticed is recorded at all.
             let killed = |patch: &str| {
                 rows.iter().any(|row| {
@@ -208,7 +212,7 @@ fn hollow(root: &Path, name: Name) -> Result<Option<String>> {
             };
             names(root, "tests/mutants", ".patch")?
                 .into_iter()
-                .find(|patch| !killed(patch))
+                .find(|patch| !killed(patch) && !pending.contains(&format!("{patch}.patch")))
                 .map(|patch| format!("mutant {patch} was not killed"))
         }
         Name::Soak => {
@@ -297,6 +301,28 @@ mod tests {
         let found = hollow(&root, name).unwrap();
         fs::remove_dir_all(root).unwrap();
         found
+    }
+
+    #[test]
+    fn a_patch_that_waits_is_pending_and_any_other_must_be_killed() {
+        let root = scratch("longrun-pending");
+        fs::create_dir_all(root.join("tests/mutants")).unwrap();
+        fs::create_dir_all(root.join(FOLDER)).unwrap();
+        for name in ["killed", "waits"] {
+            fs::write(root.join(format!("tests/mutants/{name}.patch")), "text").unwrap();
+        }
+        let rows =
+            r#"{"ok":true,"mutants":[{"patch":"killed.patch","noticed_by":["forge A::b"]}]}"#;
+        let paths = ["tests/mutants".to_owned()];
+        record(&root, Name::Mutants, &paths, rows).unwrap();
+        assert!(hollow(&root, Name::Mutants).unwrap().unwrap().contains("mutant waits"));
+
+        fs::write(root.join(FOLDER).join("mutants-pending.txt"), "waits.patch\n").unwrap();
+        assert_eq!(hollow(&root, Name::Mutants).unwrap(), None);
+        // What changes after the run is stale all the same.
+        fs::write(root.join("tests/mutants/waits.patch"), "other").unwrap();
+        assert!(check(&root, Name::Mutants).unwrap().is_some());
+        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]

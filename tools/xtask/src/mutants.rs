@@ -20,6 +20,7 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -36,6 +37,8 @@ const RESULT: &str = "target/mutants/result.json";
 /// on the same patch, code and tests counts as well, so that a fresh clone runs only what has changed.
 const SHOWN: &str = "target/mutants/shown.json";
 const RECORD: &str = "testdata/longruns/mutants.json";
+/// Patches that no run had time for since their sources changed. They are said by every check, and judged by the next run.
+const PENDING: &str = "testdata/longruns/mutants-pending.txt";
 /// How forge compiles a mutant: as fast as it can, and code without its guard may well have an unused argument.
 pub(crate) const FORGE: [(&str, &str); 3] = [
     ("FOUNDRY_PROFILE", "mutants"),
@@ -82,7 +85,18 @@ enum Run {
     Unproven(String),
 }
 
+/// Patches that are not judged yet on the sources as they are.
+pub(crate) fn pending(root: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(root.join(PENDING)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Judges every patch that was not judged on the same sources before; those that there is no time for after
+/// `MUTANTS_SECONDS`, where that is set, are written down as pending.
 pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Result<bool> {
+    let began = Instant::now();
+    let most = std::env::var("MUTANTS_SECONDS").ok().and_then(|text| text.parse().ok());
+    let most: Option<Duration> = most.map(Duration::from_secs);
     let mutants: Vec<_> = read(root)?
         .into_iter()
         .filter(|mutant| only.is_none_or(|part| mutant.name.contains(part)))
@@ -97,9 +111,10 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
     let is_left = |(mutant, key): &(&Mutant, &String)| shown.get(&mutant.name) != Some(*key);
     let left: BTreeSet<_> =
         mutants.iter().zip(&keys).filter(is_left).map(|(mutant, _)| mutant.name.clone()).collect();
+    let in_time = most.is_none_or(|most| began.elapsed() < most);
     let all: BTreeSet<_> = mutants
         .iter()
-        .filter(|mutant| left.contains(&mutant.name))
+        .filter(|mutant| in_time && left.contains(&mutant.name))
         .flat_map(|mutant| &mutant.expectations)
         .collect();
     let all: Vec<_> = all.into_iter().cloned().collect();
@@ -114,8 +129,12 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
         return Ok(false);
     }
 
-    let mut rows = Vec::new();
+    let (mut rows, mut waiting) = (Vec::new(), Vec::new());
     for (mutant, key) in mutants.iter().zip(&keys) {
+        if left.contains(&mutant.name) && most.is_some_and(|most| began.elapsed() >= most) {
+            waiting.push(mutant.name.clone());
+            continue;
+        }
         rows.push(json!({
             "patch": mutant.name,
             "removes": mutant.removes.iter().map(|(id, what)| json!({ "id": id, "what": what })).collect::<Vec<_>>(),
@@ -154,13 +173,21 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
     }
     sync(root, &tree)?;
     let fine = crate::verdict(&problems, out)?;
-    writeln!(out, "{} mutants, {} problems", mutants.len(), problems.len())?;
+    writeln!(
+        out,
+        "{} mutants, {} problems, {} pending",
+        mutants.len(),
+        problems.len(),
+        waiting.len()
+    )?;
 
     let result = serde_json::to_string(&json!({ "ok": fine, "mutants": rows }))
         .context("write the result")?;
     fs::write(root.join(RESULT), &result).with_context(|| format!("write {RESULT}"))?;
     if fine && only.is_none() {
         longrun::record(root, Name::Mutants, &depends_on(root, &mutants)?, &result)?;
+        let waiting: String = waiting.iter().map(|name| format!("{name}\n")).collect();
+        fs::write(root.join(PENDING), waiting).with_context(|| format!("write {PENDING}"))?;
         writeln!(out, "recorded testdata/longruns/mutants.json; commit it")?;
     }
     Ok(fine)
