@@ -7,7 +7,7 @@ import {TestBase} from "../TestBase.sol";
 /// @notice The vectors that `golem-safety` reads too, made with viem.
 contract PolicyVectorsTest is TestBase {
     /// @dev As `policy.mjs` writes it; fields of the type below in its order.
-    struct Vector {
+    struct PolicyVector {
         string name;
         bytes32 golemId;
         uint64 version;
@@ -24,17 +24,17 @@ contract PolicyVectorsTest is TestBase {
     }
 
     string private constant VECTOR_TYPE =
-        "Vector(string name,bytes32 golemId,uint64 version,bytes32 constitutionHash,uint16 concentrationBps,uint16 drawdownBps,uint64 spendPerTransaction,uint64 spendPerSession,uint64 spendPerDay,address[] assets,bytes32 hash,bytes answer,string error)";
+        "PolicyVector(string name,bytes32 golemId,uint64 version,bytes32 constitutionHash,uint16 concentrationBps,uint16 drawdownBps,uint64 spendPerTransaction,uint64 spendPerSession,uint64 spendPerDay,address[] assets,bytes32 hash,bytes answer,string error)";
 
     function test_matches_the_shared_vectors() public {
         string memory json = vm.readFile("../testdata/vectors/policy.json");
-        Vector[] memory vectors =
-            abi.decode(vm.parseJsonTypeArray(json, "$.vectors", VECTOR_TYPE), (Vector[]));
+        PolicyVector[] memory vectors =
+            abi.decode(vm.parseJsonTypeArray(json, "$.vectors", VECTOR_TYPE), (PolicyVector[]));
         vm.assertTrue(vectors.length >= 21, "vectors read");
         PolicyCage cage = new PolicyCage();
 
         for (uint256 i = 0; i < vectors.length; i++) {
-            Vector memory v = vectors[i];
+            PolicyVector memory v = vectors[i];
             Policy memory policy = Policy(
                 v.constitutionHash,
                 v.concentrationBps,
