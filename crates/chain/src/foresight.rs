@@ -28,8 +28,8 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 use state::{State, Unread};
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
-use tokio::{sync::Mutex, time::Instant};
+use std::{collections::BTreeSet, sync::Arc};
+use tokio::sync::Mutex;
 
 /// Most gas that one transaction may have (EIP-7825).
 const MOST_GAS: u64 = 1 << 24;
@@ -43,8 +43,8 @@ pub(crate) fn is_arbitrum(chain_id: u64) -> bool {
 }
 /// What chains run that have the newest rules (Osaka), and others do not: PUSH1 1 CLZ POP STOP.
 const NEWEST: [u8; 5] = [0x60, 0x01, 0x1e, 0x50, 0x00];
-/// How often a chain without the newest rules is asked whether it has them now.
-const NEW_RULES: Duration = Duration::from_secs(3_600);
+/// Seconds of its own time after which a chain without the newest rules is asked whether it has them now.
+const NEW_RULES: u64 = 3_600;
 /// Most gas that all questions of what a call changes may take: tokens answer with a few thousand each.
 const MOST_WORK: u64 = 1 << 25;
 /// How often a run may stop for something that was not read. Each of them is a round trip; a call that touches more
@@ -65,7 +65,8 @@ pub struct Foresight {
     state: Mutex<Option<Arc<State>>>,
     signers: Signers,
     /// Which rules the chain has, and when it was asked.
-    spec: Mutex<Option<(SpecId, Instant)>>,
+    /// The rules, and the time of the block that they were asked for at.
+    spec: Mutex<Option<(SpecId, u64)>>,
     /// What redemptions took, by their kind.
     kinds: Mutex<HashMap<Kind, u64>>,
 }
@@ -212,11 +213,11 @@ impl Foresight {
 
     /// The rules that the chain runs by. Chains get new ones at different times; whether this one has the newest, one instruction
     /// of theirs shows. Who has them keeps them; who has not is asked again after a while.
-    async fn rules(&self) -> Result<Rules, ChainFault> {
+    async fn rules(&self, at: u64) -> Result<Rules, ChainFault> {
         let chain_id = self.node.chain_id();
         let mut known = self.spec.lock().await;
         if let Some((spec, asked)) = *known
-            && (spec == SpecId::OSAKA || asked.elapsed() < NEW_RULES)
+            && (spec == SpecId::OSAKA || at.abs_diff(asked) < NEW_RULES)
         {
             return Ok(Rules { chain_id, spec });
         }
@@ -226,7 +227,7 @@ impl Foresight {
             Err(refused) if lacks_instruction(&refused) => SpecId::PRAGUE,
             Err(fault) => return Err(rpc("a call of nothing")(fault)),
         };
-        *known = Some((spec, Instant::now()));
+        *known = Some((spec, at));
         Ok(Rules { chain_id, spec })
     }
 
@@ -282,7 +283,7 @@ impl Foresight {
         redemption: &Redemption,
         call: &Call,
     ) -> Result<(Arc<State>, Result<Outcome, ChainFault>), ChainFault> {
-        let rules = self.rules().await?;
+        let rules = self.rules(state.header.timestamp).await?;
         for _ in 0..MOST_STOPS {
             match verdict(&state, redemption, call, rules, &self.signers) {
                 Ok(outcome) => return Ok((state, outcome)),

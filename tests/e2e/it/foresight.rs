@@ -568,45 +568,103 @@ async fn an_account_that_does_not_do_what_it_is_asked_is_told() -> Result<()> {
     Ok(())
 }
 
+/// A call that only the newest rules know, behind an account that lets anybody do anything.
+struct Newest {
+    account: Address,
+    target: Address,
+    redeemer: Address,
+    redemption: Redemption,
+}
+
+impl Newest {
+    fn new() -> Result<Self> {
+        let (redeemer, account) = (Address::repeat_byte(0x51), Address::repeat_byte(0x5d));
+        let target = Address::repeat_byte(0x52);
+        let grant = Delegation {
+            delegate: redeemer,
+            delegator: account,
+            authority: ROOT_AUTHORITY,
+            caveats: vec![],
+            salt: U256::ZERO,
+            signature: Bytes::from_static(&[1; 65]),
+        };
+        let call = Execution { target, value: U256::ZERO, data: Bytes::new() };
+        let context = PermissionContext::new(vec![grant])?;
+        let redemption = Redemption::single(DELEGATION_MANAGER, context, &call);
+        Ok(Self { account, target, redeemer, redemption })
+    }
+
+    /// Puts the code of both on a chain.
+    async fn place(&self, node: &Node) -> Result<()> {
+        // Signs anything; to anything else it calls the target, and reverts where that does.
+        let obeys = [
+            &hex!("5f3560e01c631626ba7e14603957" "5f5f5f5f5f73")[..],
+            self.target.as_slice(),
+            &hex!("5af16030575f5ffd5b60205f5260405ff3" "5b631626ba7e60e01b5f5260205ff3"),
+        ];
+        node.provider().anvil_set_code(self.account, obeys.concat().into()).await?;
+        // PUSH1 1 CLZ POP STOP
+        node.provider().anvil_set_code(self.target, bytes!("60011e5000")).await?;
+        node.provider().anvil_mine(Some(1), None).await?;
+        Ok(())
+    }
+
+    async fn passes(&self, foresight: &Foresight) -> Result<bool> {
+        let outcome = foresight.judge(&self.redemption, self.redeemer).await?;
+        Ok(matches!(outcome, Outcome::Allowed(_)))
+    }
+}
+
 /// X2: chains get new rules at different times: what only the newest know is refused where they are not in force.
 #[tokio::test]
 async fn a_chain_is_judged_by_the_rules_that_it_has() -> Result<()> {
-    let (by, account) = (Address::repeat_byte(0x51), Address::repeat_byte(0x5d));
-    let target = Address::repeat_byte(0x52);
-    // Signs anything; to anything else it calls the target, and reverts where that does.
-    let obeys = [
-        &hex!("5f3560e01c631626ba7e14603957" "5f5f5f5f5f73")[..],
-        target.as_slice(),
-        &hex!("5af16030575f5ffd5b60205f5260405ff3" "5b631626ba7e60e01b5f5260205ff3"),
-    ];
-    let grant = Delegation {
-        delegate: by,
-        delegator: account,
-        authority: ROOT_AUTHORITY,
-        caveats: vec![],
-        salt: U256::ZERO,
-        signature: Bytes::from_static(&[1; 65]),
-    };
-    let call = Execution { target, value: U256::ZERO, data: Bytes::new() };
-    let redemption =
-        Redemption::single(DELEGATION_MANAGER, PermissionContext::new(vec![grant])?, &call);
+    let newest = Newest::new()?;
     let request = TransactionRequest::default()
-        .with_from(by)
+        .with_from(newest.redeemer)
         .with_to(DELEGATION_MANAGER)
-        .with_input(redemption.calldata());
+        .with_input(newest.redemption.calldata());
     for (rules, passes) in [("prague", false), ("osaka", true)] {
         let chain = LocalChain::start_by(&LocalFiles::at(bardo_testkit::root()), rules)?;
         let node = Node::connect(chain.url()).await?;
-        node.provider().anvil_set_code(account, obeys.concat().into()).await?;
-        // PUSH1 1 CLZ POP STOP
-        node.provider().anvil_set_code(target, bytes!("60011e5000")).await?;
-        node.provider().anvil_mine(Some(1), None).await?;
+        newest.place(&node).await?;
 
-        let outcome = Foresight::new(node.clone()).judge(&redemption, by).await?;
+        let foreseen = newest.passes(&Foresight::new(node.clone())).await?;
 
-        assert_eq!(matches!(outcome, Outcome::Allowed(_)), passes, "{rules}: {outcome:?}");
+        assert_eq!(foreseen, passes, "{rules}");
         assert_eq!(node.provider().call(request.clone()).await.is_ok(), passes, "{rules}");
     }
+    Ok(())
+}
+
+/// Lets so many seconds pass on a chain, and a block.
+async fn chain_time(node: &Node, seconds: u64) -> Result<()> {
+    node.provider().anvil_increase_time(seconds).await?;
+    node.provider().anvil_mine(Some(1), None).await?;
+    Ok(())
+}
+
+/// X2: a Golem runs for weeks, and its chain gets new rules while it does: they are seen within an hour or so, and not asked for
+/// at each call before.
+#[tokio::test]
+async fn new_rules_of_a_chain_are_seen_by_who_is_running() -> Result<()> {
+    let newest = Newest::new()?;
+    let chain = LocalChain::start_by(&LocalFiles::at(bardo_testkit::root()), "osaka")?;
+    let proxy = Proxy::before(chain.url(), Duration::ZERO).await?;
+    let node = Node::connect(proxy.url()).await?;
+    newest.place(&node).await?;
+    // As the chain was before its new rules.
+    let old = serde_json::json!({ "error": { "code": -32_000, "message": "invalid opcode: CLZ" } });
+    proxy.fail("eth_call", 1, Fault::Claim(Arc::new(move || old.clone())));
+    let foresight = Foresight::new(node);
+    let mut passed = vec![];
+
+    for minutes in [0, 55, 10] {
+        chain_time(foresight.node(), 60 * minutes).await?;
+        passed.push(newest.passes(&foresight).await?);
+    }
+
+    assert_eq!(proxy.failed(), 1);
+    assert_eq!(passed, [false, false, true], "at once, after 55 minutes, after 65");
     Ok(())
 }
 
@@ -754,7 +812,8 @@ async fn a_node_that_takes_little_at_once_is_asked_in_parts() -> Result<()> {
     Ok(())
 }
 
-/// Of several nodes behind one address one does not have the block yet: it is asked until it has.
+/// Of several nodes behind one address one does not have the block yet: it is asked until it has. The words are some that the
+/// transport does not take for a reason to ask again.
 #[tokio::test]
 async fn a_node_that_does_not_have_the_block_yet_is_asked_again() -> Result<()> {
     let stage = Stage::open().await?;
@@ -764,7 +823,7 @@ async fn a_node_that_does_not_have_the_block_yet_is_asked_again() -> Result<()> 
         for one in answer.as_array_mut().into_iter().flatten() {
             let id = one.get("id").cloned();
             *one = serde_json::json!({ "jsonrpc": "2.0", "id": id,
-                "error": { "code": -32_000, "message": "header not found" } });
+                "error": { "code": -32_000, "message": "unknown block" } });
         }
     }));
     proxy.fail("eth_getBalance", 2, late);

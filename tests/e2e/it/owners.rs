@@ -379,7 +379,6 @@ async fn owned(stage: &Stage, owner: &Owner) -> Result<()> {
     Ok(())
 }
 
-/// A revocation is done when its block stands, whatever the node says to it; and its hash is told before the node has it.
 /// Of several nodes behind one address one is behind: what it says of before is not taken for what there is now.
 #[tokio::test]
 async fn a_node_that_is_behind_is_asked_until_it_has_caught_up() -> Result<()> {
@@ -410,6 +409,28 @@ async fn a_node_that_is_behind_is_asked_until_it_has_caught_up() -> Result<()> {
     Ok(())
 }
 
+/// Of an account with code some nodes take one transaction at a time: the owner's is handed in again until there is room, and not
+/// only when the node might have forgotten it.
+#[tokio::test]
+async fn an_owner_of_an_account_with_code_does_not_wait_out_his_patience() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let node = Node::connect(proxy.url()).await?.with_patience(Duration::from_secs(15));
+    let words = "in-flight transaction limit reached for delegated accounts";
+    let no = json!({ "error": { "code": -32_000, "message": words } });
+    proxy.fail("eth_sendRawTransaction", 3, Fault::Claim(Arc::new(move || no.clone())));
+    let human = owner.signer.address();
+    let call = OwnerCall::new(human, golem_registry(), &GolemRegistry::revokeAllCall {});
+
+    let receipt = call.send(&node, &owner.signer, OWNER_FEE_CEILING).await?;
+
+    ensure!(receipt.status());
+    assert_eq!(proxy.failed(), 3, "it was refused three times");
+    Ok(())
+}
+
+/// A revocation is done when its block stands, whatever the node says to it; and its hash is told before the node has it.
 #[tokio::test]
 async fn an_owners_transaction_is_told_first_and_waits_for_its_blocks() -> Result<()> {
     let stage = Stage::open().await?;
