@@ -617,6 +617,10 @@ pub(crate) struct RedeemArgs {
     /// Take the place of this transaction of the key, which waits for its block, at a higher price
     #[arg(long, value_name = "HASH", value_parser = input::word, conflicts_with = "bundler")]
     pub(crate) instead_of: Option<B256>,
+    /// Folder of the key's books: what was signed and not seen to its end is brought there by the next redemption
+    /// [default: what BARDO_DATA names, or bardo in your data folder; for a node on this machine a passing one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) data: Option<PathBuf>,
     /// Hand what is signed to this endpoint alone [default: the one that the chain's file names, if it does]
     #[arg(long, value_name = "URL", value_parser = endpoint, conflicts_with = "bundler")]
     pub(crate) private_rpc: Option<Url>,

@@ -11,8 +11,9 @@ use alloy::{
 };
 use async_trait::async_trait;
 use golem_custody::{
-    BoxError, Clearance, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun, Offer, Outcome,
-    Receipt, Redemption, SessionSigner, SignedTransaction, Submit, TransactionPlan, clear,
+    Afloat, BoxError, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun, Ending, IntentId,
+    Judged, Mandate, Offer, Outcome, Receipt, Redemption, Rehearsal, Reservation, SessionSigner,
+    SignedTransaction, Submit, TransactionPlan, rehearse,
 };
 use std::{
     collections::BTreeMap,
@@ -98,6 +99,14 @@ pub enum LaneFault {
         /// The place.
         nonce: u64,
     },
+    /// What became of it is known, and the books did not take it: they find it again when they are opened next.
+    #[error("what became of it is known, and could not be written down: {landing:?}")]
+    Unwritten {
+        /// What became of it.
+        landing: Box<Landing>,
+        /// Why it is not written down.
+        source: CustodyError,
+    },
     /// It is in its block, and no word of the manager's that it redeemed.
     #[error(
         "{hash} is in its block and did not fail, but this node shows no redemption of the grant in it; ask another node"
@@ -127,6 +136,7 @@ impl LaneFault {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Custody(_) => "NOT_SIGNED",
+            Self::Unwritten { .. } => "UNWRITTEN",
             Self::KeyInUse { .. } => "KEY_IN_USE",
             Self::Displaced { .. } => "DISPLACED",
             Self::Unproven { .. } => "UNPROVEN",
@@ -135,24 +145,27 @@ impl LaneFault {
     }
 }
 
-/// Everything that one session key sends passes here: each redemption is judged, gets the next place in the key's
-/// queue and is handed to the node before the next one is. Receipts are then waited for side by side.
+/// Everything that one session key sends passes here: what was judged is rehearsed, set aside in the books, gets the next place
+/// in the key's queue and is handed to the node before the next one is. Receipts are then waited for side by side.
 ///
-/// A price that finds no block is raised in its place, up to the ceiling. What a node forgot, or a reorganisation
+/// Nothing that is signed leaves before the books have it, and what an earlier process left there is brought to its end. A price that finds no block is raised in its place, up to the ceiling. What a node forgot, or a reorganisation
 /// undid, is handed to it again as it was signed. So of everything that is signed for one redemption at most one can
 /// take effect.
 pub struct Lane<K> {
     foresight: Arc<Foresight>,
     submission: Node,
     key: K,
+    mandate: Mandate,
     policy: LanePolicy,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
     tell: Box<dyn Fn(B256) + Send + Sync>,
     next: Mutex<u64>,
-    /// All that was signed and is not known to be settled, by its place. Whoever waits for one holds it; what nobody holds
-    /// was given up on.
-    afloat: std::sync::Mutex<BTreeMap<u64, Arc<Mutex<Sent>>>>,
+    /// All that was signed and is not known to be settled. Whoever waits for one holds it; what nobody holds was given up on.
+    afloat: std::sync::Mutex<Fleet>,
 }
+
+/// By place, and of several for one place by name.
+type Fleet = BTreeMap<(u64, IntentId), Arc<Mutex<Sent>>>;
 
 impl<K> std::fmt::Debug for Lane<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -163,12 +176,12 @@ impl<K> std::fmt::Debug for Lane<K> {
 /// A transaction that the node may have.
 struct Sent {
     nonce: u64,
-    /// The block that it was judged on.
-    since: u64,
+    /// Every bid for this place, as the books have them.
+    afloat: Afloat<SignedTransaction>,
     /// When the last bid was made or handed in.
     bid_at: Instant,
-    /// Every bid for this place, the last one last.
-    bids: Vec<SignedTransaction>,
+    /// Whether nobody who was asked has it: it is looked for, and not handed in again.
+    forsaken: bool,
     /// Whether the node said that the place was taken when it was handed in.
     doubted: bool,
     /// Whether the node takes it only when the one before it is in its block.
@@ -201,18 +214,54 @@ enum Sight {
     Displaced,
 }
 
+impl Sent {
+    fn new(nonce: u64, afloat: Afloat<SignedTransaction>) -> Self {
+        Self {
+            nonce,
+            afloat,
+            bid_at: Instant::now(),
+            forsaken: false,
+            doubted: false,
+            held_back: false,
+            replaces: false,
+            complaint: None,
+        }
+    }
+
+    fn name(&self) -> (u64, IntentId) {
+        (self.nonce, self.afloat.intent())
+    }
+
+    const fn last(&self) -> &SignedTransaction {
+        self.afloat.last()
+    }
+}
+
 impl<K: SessionSigner> Lane<K> {
     /// Judges by `foresight` and sends to its node. `clock` gives the second it is.
-    pub fn new(
+    ///
+    /// What an earlier process signed with this key is afloat again: [`finish`](Self::finish) waits for it, and the next
+    /// redemption hands it in. What it only set aside is given back.
+    pub async fn open(
         foresight: Arc<Foresight>,
         key: K,
+        mandate: Mandate,
         policy: LanePolicy,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Self {
+    ) -> Result<Self, CustodyError> {
+        let left = mandate.left::<SignedTransaction>(key.address(), clock()).await?;
+        let mut fleet = Fleet::new();
+        for afloat in left {
+            let Some(nonce) = afloat.last().nonce() else { continue };
+            let sent = Sent::new(nonce, afloat);
+            fleet.insert(sent.name(), Arc::new(Mutex::new(sent)));
+        }
         let submission = foresight.node().clone();
         let (clock, tell) = (Box::new(clock), Box::new(|_: B256| ()));
-        let (next, afloat) = (Mutex::new(0), Default::default());
-        Self { foresight, submission, key, policy, clock, tell, next, afloat }
+        // Behind what is afloat: its place is its own until the chain says otherwise.
+        let next = fleet.keys().map(|(nonce, _)| nonce.saturating_add(1)).max().unwrap_or(0);
+        let (next, afloat) = (Mutex::new(next), std::sync::Mutex::new(fleet));
+        Ok(Self { foresight, submission, key, mandate, policy, clock, tell, next, afloat })
     }
 
     /// The same, handing what is signed to another node: one that does not show it to everybody.
@@ -235,38 +284,95 @@ impl<K: SessionSigner> Lane<K> {
         self.key.address()
     }
 
-    /// Judges, signs, sends and waits.
+    /// Rehearses, signs, sends and waits.
     ///
     /// Whoever stops waiting, or is told that it is not settled, has not undone it: what was signed is handed in again by the
     /// next redemption, and may take effect. Who asks for the same once more asks for a second deed.
-    pub async fn redeem(&self, redemption: Redemption) -> Result<Landing, LaneFault> {
-        let mut places = 0;
-        let mined = loop {
-            let mut sent = match self.send(&redemption).await? {
+    pub async fn redeem(&self, judged: Judged) -> Result<Landing, LaneFault> {
+        let mut judged = judged;
+        for _ in 0..MOST_PLACES {
+            let mut sent = match self.send(judged).await? {
                 Ok(sent) => sent,
                 Err(denial) => return Ok(Landing::Refused(denial)),
             };
-            let settled = self.settle(&mut sent).await;
-            // What may still take effect stays: what is sent next stands behind it.
-            if !matches!(settled, Err(LaneFault::Unsettled { .. })) {
-                self.afloat().remove(&sent.nonce);
-            }
-            match settled {
-                Ok(mined) => break mined,
-                // Its place was taken before it was handed in: another one is looked for.
-                Err(LaneFault::Displaced { .. }) if sent.doubted && !sent.replaces => {
-                    places += 1;
-                    if places >= MOST_PLACES {
-                        return Err(LaneFault::KeyInUse { sender: self.sender() });
+            match self.settle(&mut sent).await {
+                Ok(mined) => return self.conclude(&sent, &mined).await,
+                Err(LaneFault::Displaced { sender, nonce }) => {
+                    let (doubted, replaces) = (sent.doubted, sent.replaces);
+                    match self.displaced(sent).await? {
+                        // Its place was taken before it was handed in: another one is looked for.
+                        Some(again) if doubted && !replaces => judged = again,
+                        _ => return Err(LaneFault::Displaced { sender, nonce }),
                     }
                 }
+                // What may still take effect stays: what is sent next stands behind it.
                 Err(fault) => return Err(fault),
             }
+        }
+        Err(LaneFault::KeyInUse { sender: self.sender() })
+    }
+
+    /// Waits for everything that nobody waits for: what an earlier process left, and what its caller gave up on. Each is
+    /// named, with what became of it.
+    pub async fn finish(&self) -> Vec<(IntentId, Result<Landing, LaneFault>)> {
+        let all: Vec<_> = self.fleet().values().cloned().collect();
+        let mut ends = Vec::new();
+        for one in all {
+            let Ok(mut sent) = one.try_lock_owned() else { continue };
+            let intent = sent.afloat.intent();
+            if !sent.forsaken {
+                // Whoever ended may have done so before he handed it in. What comes of it is seen when it is looked for.
+                let _ = self.submission.broadcast(sent.last()).await;
+            }
+            let end = match self.settle(&mut sent).await {
+                Ok(mined) => self.conclude(&sent, &mined).await,
+                Err(displaced @ LaneFault::Displaced { .. }) => {
+                    let written = self.displaced(sent).await;
+                    Err(written.map_or_else(LaneFault::from, |_judged| displaced))
+                }
+                Err(fault) => Err(fault),
+            };
+            ends.push((intent, end));
+        }
+        ends
+    }
+
+    /// Writes down that another one has its place for good. The deed may be tried again.
+    async fn displaced(
+        &self,
+        mut sent: OwnedMutexGuard<Sent>,
+    ) -> Result<Option<Judged>, CustodyError> {
+        self.fleet().remove(&sent.name());
+        let why = format!("another one took place {} of the key's queue", sent.nonce);
+        sent.afloat.lost(&self.mandate, &why, (self.clock)()).await
+    }
+
+    /// What became of something that is deep enough in the chain, and in the books.
+    async fn conclude(&self, sent: &Sent, mined: &Mined) -> Result<Landing, LaneFault> {
+        let landing = self.landing(sent.afloat.redemption(), mined).await;
+        let (hash, block) = (mined.0.transaction_hash, mined.0.block_number.unwrap_or_default());
+        let ending = match &landing {
+            // Whether it redeemed anything this node does not show: what it could have spent stays counted.
+            Err(_) | Ok(Landing::Done(_) | Landing::Refused(_)) => Ending::Done { hash, block },
+            Ok(Landing::Failed { cause, .. }) => {
+                Ending::Failed { hash, block, code: cause.code.to_string() }
+            }
         };
+        let written = sent.afloat.end(&self.mandate, &ending, (self.clock)()).await;
+        self.fleet().remove(&sent.name());
+        match (landing, written) {
+            (Ok(landing), Err(source)) => {
+                Err(LaneFault::Unwritten { landing: Box::new(landing), source })
+            }
+            (landing, _) => landing,
+        }
+    }
+
+    async fn landing(&self, redemption: &Redemption, mined: &Mined) -> Result<Landing, LaneFault> {
         let receipt = mined.summary();
         self.foresight.node().has_reached(receipt.block_number);
         if !receipt.success {
-            let cause = self.foresight.autopsy(&receipt, &redemption, self.sender()).await;
+            let cause = self.foresight.autopsy(&receipt, redemption, self.sender()).await;
             let cause = cause.unwrap_or_else(|_fault| {
                 Denial::new(
                     DenialCode::Reverted,
@@ -276,67 +382,75 @@ impl<K: SessionSigner> Lane<K> {
             return Ok(Landing::Failed { receipt, cause });
         }
         let logs = mined.0.logs().iter().map(|log| &log.inner);
-        if !redeemed(logs, &redemption, self.sender()) {
+        if !redeemed(logs, redemption, self.sender()) {
             return Err(LaneFault::Unproven { hash: receipt.hash });
         }
         Ok(Landing::Done(receipt))
     }
 
-    fn afloat(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Mutex<Sent>>>> {
+    fn fleet(&self) -> std::sync::MutexGuard<'_, Fleet> {
         self.afloat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands in again what somebody gave up waiting for, at a better price where the node had it all the time: what is sent
     /// next would wait behind it for ever.
-    async fn hand_in_what_is_left(&self) {
-        let all: Vec<_> = self.afloat().values().cloned().collect();
+    async fn hand_in_what_is_left(&self, replaced: Option<B256>) {
+        let all: Vec<_> = self.fleet().values().cloned().collect();
         for one in all {
-            let Ok(mut sent) = one.try_lock() else { continue };
+            let Ok(mut sent) = one.try_lock_owned() else { continue };
+            // Whose place is to be taken is not helped to keep it.
+            let replaced = sent.afloat.bids().any(|bid| Some(bid.hash) == replaced);
+            sent.forsaken |= replaced;
             match self.look(&sent).await {
-                Ok(Sight::Deep(_) | Sight::Displaced) => {
-                    self.afloat().remove(&sent.nonce);
-                }
+                // Where the books do not take it, they are asked again when they are opened next: it is looked for until then.
+                Ok(Sight::Deep(mined)) => drop(self.conclude(&sent, &mined).await),
+                Ok(Sight::Displaced) => drop(self.displaced(sent).await),
+                Ok(Sight::Nothing) if sent.forsaken => {}
                 // What comes of it is seen when it is looked for next.
                 Ok(Sight::Nothing) if sent.bid_at.elapsed() >= self.policy.patience => {
                     drop(self.again(&mut sent).await);
                 }
                 Ok(Sight::Nothing) => {
-                    if let Some(last) = sent.bids.last() {
-                        let _ = self.submission.broadcast(last).await;
-                    }
+                    let _ = self.submission.broadcast(sent.last()).await;
                 }
                 Ok(Sight::Shallow) | Err(_) => {}
             }
         }
     }
 
-    /// From judgement to the node's queue, one redemption at a time.
+    /// From rehearsal to the node's queue, one redemption at a time.
     async fn send(
         &self,
-        redemption: &Redemption,
+        judged: Judged,
     ) -> Result<Result<OwnedMutexGuard<Sent>, Denial>, LaneFault> {
         let mut next = self.next.lock().await;
-        self.hand_in_what_is_left().await;
-        let road = Road { foresight: &self.foresight, next: *next };
-        let clearance =
-            clear(&road, redemption.clone(), self.sender(), &self.policy.clearing).await?;
-        let cleared = match clearance {
-            Clearance::Granted(cleared) => cleared,
-            Clearance::Refused(denial) => return Ok(Err(denial)),
+        let replaced = self.foresight.node().replaces();
+        self.hand_in_what_is_left(replaced).await;
+        // What takes another one's place does not stand behind it.
+        let behind = if replaced.is_some() { 0 } else { *next };
+        let road = Road { foresight: &self.foresight, next: behind };
+        let rehearsed = match rehearse(&road, judged, self.sender(), &self.policy.clearing).await? {
+            Rehearsal::Passed(rehearsed) => rehearsed,
+            Rehearsal::Refused(denial) => return Ok(Err(denial)),
         };
-        let (nonce, since) = (cleared.nonce(), cleared.block().number);
-        let signed = self.key.sign(cleared, (self.clock)()).await?;
+        let cleared = match rehearsed.reserve(&self.mandate, (self.clock)()).await? {
+            Reservation::Made(cleared) => cleared,
+            Reservation::Refused(denial) => return Ok(Err(denial)),
+        };
+        let nonce = cleared.nonce();
+        let sealed = self.key.sign(cleared, (self.clock)()).await?;
+        let afloat = sealed.keep(&self.mandate, (self.clock)()).await?;
+        let signed = afloat.last().clone();
         (self.tell)(signed.hash);
-        let replaces = self.foresight.node().took_its_place();
         // From here on it may be out, whatever becomes of whoever asked for it.
-        let bids = vec![signed.clone()];
-        let bid_at = Instant::now();
-        let (doubted, held_back, complaint) = (false, false, None);
-        let sent = Sent { nonce, since, bid_at, bids, doubted, held_back, replaces, complaint };
+        let mut sent = Sent::new(nonce, afloat);
+        sent.replaces = self.foresight.node().took_its_place();
+        let name = sent.name();
         let sent = Arc::new(Mutex::new(sent));
         let mut held = Arc::clone(&sent).lock_owned().await;
-        self.afloat().insert(nonce, sent);
-        let before = mem::replace(&mut *next, nonce.saturating_add(1));
+        self.fleet().insert(name, sent);
+        let after = nonce.saturating_add(1).max(*next);
+        let before = mem::replace(&mut *next, after);
         match self.submission.broadcast(&signed).await {
             Ok(Taken::New | Taken::Known) => {}
             // Not answered is not refused: it has its place until the chain says otherwise.
@@ -352,7 +466,7 @@ impl<K: SessionSigner> Lane<K> {
             Err(refused) => {
                 if !self.turns_up(&held).await {
                     *next = before;
-                    self.afloat().remove(&nonce);
+                    held.forsaken = true;
                     let (hash, source) = (signed.hash, Some(refused));
                     return Err(LaneFault::Unsettled { hash, nonce, source });
                 }
@@ -375,7 +489,7 @@ impl<K: SessionSigner> Lane<K> {
                 Ok::<_, ChainFault>(node.sent_by(self.sender(), head).await? <= sent.nonce)
             };
             let mut known = !free.await.unwrap_or(false);
-            for bid in &sent.bids {
+            for bid in sent.afloat.bids() {
                 known |= self.submission.knows(bid.hash).await || node.knows(bid.hash).await;
             }
             if known {
@@ -407,16 +521,14 @@ impl<K: SessionSigner> Lane<K> {
                     fault = self.again(sent).await.err().or(fault);
                 }
                 Ok(Sight::Nothing) if sent.held_back => {
-                    if let Some(last) = sent.bids.last() {
-                        let said = self.submission.broadcast(last).await;
-                        sent.held_back = matches!(said, Ok(Taken::OneAtATime));
-                    }
+                    let said = self.submission.broadcast(sent.last()).await;
+                    sent.held_back = matches!(said, Ok(Taken::OneAtATime));
                 }
                 Ok(Sight::Nothing) => {}
                 Err(away) => fault = Some(away),
             }
             if began.elapsed() >= self.policy.give_up {
-                let hash = sent.bids.last().map(|bid| bid.hash).unwrap_or_default();
+                let hash = sent.last().hash;
                 return Err(LaneFault::Unsettled { hash, nonce: sent.nonce, source: fault });
             }
             sleep(self.policy.poll).await;
@@ -438,7 +550,7 @@ impl<K: SessionSigner> Lane<K> {
         }
         // The place is taken. By whom is looked up: that there is no receipt of ours proves nothing.
         Ok(match self.taker(sent, settled).await? {
-            Some(taker) if sent.bids.iter().all(|bid| bid.hash != taker) => Sight::Displaced,
+            Some(taker) if sent.afloat.bids().all(|bid| bid.hash != taker) => Sight::Displaced,
             // It is there, and its receipt will be.
             Some(_ours) => Sight::Shallow,
             None => Sight::Nothing,
@@ -450,10 +562,11 @@ impl<K: SessionSigner> Lane<K> {
         let node = self.foresight.node();
         let taken = async |block| Ok(node.sent_by(self.sender(), block).await? > sent.nonce);
         // The last block without it, and the first with it: a reorganisation may have put it before the one it was judged on.
-        let (mut without, mut with) = (sent.since.saturating_sub(BEFORE), settled);
+        let since = sent.afloat.since();
+        let (mut without, mut with) = (since.saturating_sub(BEFORE), settled);
         // Not every node has blocks from before.
         if taken(without).await.unwrap_or(true) {
-            without = sent.since;
+            without = since;
             if taken(without).await? {
                 return Ok(None);
             }
@@ -478,7 +591,7 @@ impl<K: SessionSigner> Lane<K> {
 
     async fn find(&self, sent: &Sent) -> Result<Sight, ChainFault> {
         let node = self.foresight.node();
-        for bid in sent.bids.iter().rev() {
+        for bid in sent.afloat.bids().rev() {
             let Some(receipt) = node.receipt(bid.hash).await? else { continue };
             let (Some(number), Some(hash)) = (receipt.block_number, receipt.block_hash) else {
                 continue;
@@ -494,10 +607,10 @@ impl<K: SessionSigner> Lane<K> {
     /// one. Where it is refused for something else, those before it are handed in.
     async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
         sent.bid_at = Instant::now();
-        let Some(last) = sent.bids.last() else { return Ok(()) };
+        let last = sent.last().clone();
         // Some nodes say "known" to what they have, in words of their own, and some say its hash once more.
         let had = self.submission.knows(last.hash).await;
-        match self.submission.broadcast(last).await {
+        match self.submission.broadcast(&last).await {
             _ if had => {}
             Ok(Taken::New) => return Ok(()),
             // A better price does not help.
@@ -509,7 +622,7 @@ impl<K: SessionSigner> Lane<K> {
             Ok(Taken::Known | Taken::NonceUsed) => {}
             Err(refused) if asks_for_more(&refused) => {}
             Err(refused) => {
-                for bid in sent.bids.iter().rev().skip(1) {
+                for bid in sent.afloat.bids().rev().skip(1) {
                     if self.submission.broadcast(bid).await.is_ok() {
                         return Ok(());
                     }
@@ -526,12 +639,15 @@ impl<K: SessionSigner> Lane<K> {
         // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.
         for offer in [least.or_higher(market), least] {
             // At its ceiling a price stays what it is, and the transaction waits.
-            let Ok(raised) = self.key.raise(last, offer, ceiling).await else { continue };
-            (self.tell)(raised.hash);
+            let Ok(raised) = self.key.raise(&last, offer, ceiling).await else { continue };
+            // What the books do not take does not leave: the price stays what it is.
+            if sent.afloat.keep(raised, &self.mandate, (self.clock)()).await.is_err() {
+                break;
+            }
             // Whatever will be said of it, it is signed and leaves: it has to be looked for too. One that nobody took is
             // handed in again with the next, better price.
-            sent.bids.push(raised.clone());
-            return self.submission.broadcast(&raised).await.map(|_| ());
+            (self.tell)(sent.last().hash);
+            return self.submission.broadcast(sent.last()).await.map(|_| ());
         }
         Ok(())
     }

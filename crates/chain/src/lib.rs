@@ -30,7 +30,7 @@ pub use identity::{Identities, Identity, Kinship, NewIdentity};
 pub use lane::{Landing, Lane, LaneFault, LanePolicy};
 pub use node::{ChainFault, Node};
 pub use observe::{Observation, is_signed_for, observe, unusable};
-pub use operations::Operations;
+pub use operations::{Operations, OperationsFault};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use privy::{Privy, PrivyFault};
 pub use refusal::{explain_revert, printable};

@@ -514,14 +514,18 @@ impl Node {
         };
         let (mut offer, mut nonce, balance) =
             tokio::try_join!(self.offer(), nonce, self.balance(sender))?;
-        let instead = *self.instead.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(hash) = instead {
+        if let Some(hash) = self.replaces() {
             let (place, bid) = self.waiting(hash, sender).await?;
             (nonce, offer) = (place, bid.raised().or_higher(offer));
         }
         let Offer { max_fee_per_gas, max_priority_fee_per_gas } = offer;
         let chain_id = self.chain_id;
         Ok(TransactionPlan { chain_id, nonce, max_fee_per_gas, max_priority_fee_per_gas, balance })
+    }
+
+    /// The transaction whose place the next one takes.
+    pub(crate) fn replaces(&self) -> Option<B256> {
+        *self.instead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that something was signed on a plan: what comes next stands behind it, and takes nobody's place. Whether this one

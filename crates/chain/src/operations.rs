@@ -18,13 +18,13 @@ use alloy::{
 use async_trait::async_trait;
 use bardo_bindings::framework::{ENTRY_POINT, EntryPoint, SIMPLE_FACTORY, STATELESS_7702_IMPL};
 use golem_custody::{
-    BoxError, CustodyError, Denial, DenialCode, DryRun, Offer, Operate, OperationClearance,
-    OperationDraft, OperationPlan, Outcome, Receipt, Redemption, SessionAccount, SessionSigner,
-    SignedOperation, clear_operation,
+    Afloat, BoxError, CustodyError, Denial, DenialCode, DryRun, Ending, IntentId, Judged, Mandate,
+    Offer, Operate, OperationDraft, OperationPlan, Outcome, Receipt, Redemption, Rehearsal,
+    Reservation, SessionAccount, SessionSigner, SignedOperation, rehearse_operation,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 use tokio::{
     sync::Mutex,
     time::{Instant, sleep},
@@ -68,8 +68,9 @@ const STUB: [u8; 65] = hex!(
     "1b"
 );
 
-/// Everything that one session account sends through a bundler. Each redemption is judged, gets the account's next
-/// place at the entry point, and is waited for before the next one is.
+/// Everything that one session account sends through a bundler. What was judged is rehearsed, set aside in the books, gets the
+/// account's next place at the entry point, and is waited for before the next one is. What an earlier process left in the books
+/// is brought to its end.
 ///
 /// The bundler carries; it is not believed. Whether an operation took effect is read from the chain, by the entry
 /// point's own event. One that a bundler forgot is handed to it again as it was signed; a price that finds no block is
@@ -79,10 +80,12 @@ pub struct Operations<K> {
     bundler: DynProvider,
     account: SessionAccount,
     key: K,
+    mandate: Mandate,
     policy: LanePolicy,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
     tell: Box<dyn Fn(B256) + Send + Sync>,
-    turn: Mutex<()>,
+    /// All that was signed and is not known to be settled, the oldest first. Whoever's turn it is has it.
+    left: Mutex<Vec<Sent>>,
 }
 
 impl<K> std::fmt::Debug for Operations<K> {
@@ -101,9 +104,10 @@ impl<K: SessionSigner> Operations<K> {
         foresight: Arc<Foresight>,
         account: SessionAccount,
         key: K,
+        mandate: Mandate,
         policy: LanePolicy,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Result<Self, ChainFault> {
+    ) -> Result<Self, OperationsFault> {
         // An operation is handed over once, and looked up: whoever asks again by himself is told that its place is taken.
         let bundler = once(url)?;
         let away = |source| ChainFault::NoBundler {
@@ -114,21 +118,21 @@ impl<K: SessionSigner> Operations<K> {
         let chain_id: U256 =
             bundler.raw_request("eth_chainId".into(), NO_PARAMS).await.map_err(away)?;
         if chain_id != U256::from(node.chain_id()) {
-            return Err(ChainFault::OtherChain {
-                wanted: node.chain_id(),
-                found: chain_id.saturating_to(),
-            });
+            let (wanted, found) = (node.chain_id(), chain_id.saturating_to());
+            return Err(ChainFault::OtherChain { wanted, found }.into());
         }
         let served: Vec<Address> = bundler
             .raw_request("eth_supportedEntryPoints".into(), NO_PARAMS)
             .await
             .map_err(away)?;
         if !served.contains(&ENTRY_POINT) {
-            return Err(ChainFault::EntryPoint { wanted: ENTRY_POINT });
+            return Err(ChainFault::EntryPoint { wanted: ENTRY_POINT }.into());
         }
         node.require("EntryPoint", ENTRY_POINT).await?;
+        let left = mandate.left(key.address(), clock()).await?;
+        let left = Mutex::new(left.into_iter().map(Sent::new).collect());
         let (clock, tell) = (Box::new(clock), Box::new(|_: B256| ()));
-        Ok(Self { foresight, bundler, account, key, policy, clock, tell, turn: Mutex::new(()) })
+        Ok(Self { foresight, bundler, account, key, mandate, policy, clock, tell, left })
     }
 
     /// The same, telling the hash of every operation before the bundler has it.
@@ -143,47 +147,118 @@ impl<K: SessionSigner> Operations<K> {
         self.account.address()
     }
 
-    /// Judges, signs, sends and waits.
-    pub async fn redeem(&self, redemption: &Redemption) -> Result<Landing, LaneFault> {
-        let _turn = self.turn.lock().await;
-        let began = self.node().head().await.map_err(|source| CustodyError::Plan {
-            sender: self.address(),
-            source: source.into(),
-        })?;
-        let clearance =
-            clear_operation(self, redemption, self.account.clone(), &self.policy.clearing).await?;
-        let cleared = match clearance {
-            OperationClearance::Granted(cleared) => cleared,
-            OperationClearance::Refused(denial) => return Ok(Landing::Refused(denial)),
+    /// Rehearses, signs, sends and waits.
+    ///
+    /// Whoever stops waiting, or is told that it is not settled, has not undone it: it may take effect, and is looked for before
+    /// the next.
+    pub async fn redeem(&self, judged: Judged) -> Result<Landing, LaneFault> {
+        let mut left = self.left.lock().await;
+        self.look_for_what_is_left(&mut left).await;
+        let (account, session) = (self.account.clone(), self.key.address());
+        let clearing = &self.policy.clearing;
+        let rehearsed = match rehearse_operation(self, judged, account, session, clearing).await? {
+            Rehearsal::Passed(rehearsed) => rehearsed,
+            Rehearsal::Refused(denial) => return Ok(Landing::Refused(denial)),
         };
-        let signed = self.key.sign_operation(cleared, (self.clock)()).await?;
-        (self.tell)(signed.hash);
+        let cleared = match rehearsed.reserve(&self.mandate, (self.clock)()).await? {
+            Reservation::Made(cleared) => cleared,
+            Reservation::Refused(denial) => return Ok(Landing::Refused(denial)),
+        };
+        let sealed = self.key.sign_operation(cleared, (self.clock)()).await?;
+        let afloat = sealed.keep(&self.mandate, (self.clock)()).await?;
+        // From here on it may be out, whatever becomes of whoever asked for it.
+        let sent = left.push_mut(Sent::new(afloat));
+        (self.tell)(sent.last().hash);
         // Silence and complaints may be a yes, and are waited for. So may a no be, of a bundler that does not show what it has: what
         // nobody shows is left alone, and the next one is signed for its place.
-        let complaint = self.hand_over(&signed).await.err();
+        sent.complaint = self.hand_over(sent.last()).await.err();
         // A price is raised in its place.
-        if let Some(refused @ ChainFault::Bundler { .. }) = &complaint
+        if let Some(refused @ ChainFault::Bundler { .. }) = &sent.complaint
             && !asks_for_more(refused)
-            && !self.turns_up(&signed).await
+            && !self.turns_up(sent.last()).await
         {
-            let (hash, nonce) = (signed.hash, signed.plan.nonce.saturating_to());
-            return Err(LaneFault::Unsettled { hash, nonce, source: complaint });
+            let (hash, nonce) = (sent.last().hash, sent.place().saturating_to());
+            return Err(LaneFault::Unsettled { hash, nonce, source: sent.complaint.take() });
         }
-        let from = began.number.saturating_sub(BEFORE);
-        let mut sent = Sent { before: Vec::new(), last: signed, from, complaint };
-        let Landed { log, receipt, mined } = self.settle(&mut sent).await?;
+        let end = self.end(sent).await;
+        left.retain(|sent| !sent.ended);
+        end
+    }
+
+    /// Waits for everything that nobody waits for: what an earlier process left, and what its caller gave up on. Each is
+    /// named, with what became of it.
+    pub async fn finish(&self) -> Vec<(IntentId, Result<Landing, LaneFault>)> {
+        let mut left = self.left.lock().await;
+        let mut ends = Vec::new();
+        for sent in left.iter_mut() {
+            // Whoever ended may have done so before he handed it over.
+            sent.complaint = self.hand_over(sent.last()).await.err();
+            ends.push((sent.afloat.intent(), self.end(sent).await));
+        }
+        left.retain(|sent| !sent.ended);
+        ends
+    }
+
+    /// Writes down what has become of what nobody waits for.
+    async fn look_for_what_is_left(&self, left: &mut Vec<Sent>) {
+        for sent in left.iter_mut() {
+            match self.look(sent).await {
+                Ok(Sight::Deep(landed)) => drop(self.conclude(sent, *landed).await),
+                Ok(Sight::Displaced) => drop(self.displaced(sent).await),
+                Ok(Sight::Nothing | Sight::Shallow) | Err(_) => {}
+            }
+        }
+        left.retain(|sent| !sent.ended);
+    }
+
+    /// Waits for the end of something, and writes it down.
+    async fn end(&self, sent: &mut Sent) -> Result<Landing, LaneFault> {
+        match self.settle(sent).await {
+            Ok(landed) => self.conclude(sent, landed).await,
+            Err(displaced @ LaneFault::Displaced { .. }) => {
+                self.displaced(sent).await?;
+                Err(displaced)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    async fn displaced(&self, sent: &mut Sent) -> Result<(), CustodyError> {
+        let why = format!("another operation took place {} of the account", sent.place());
+        let ending = Ending::Abandoned { why };
+        sent.afloat.end(&self.mandate, &ending, (self.clock)()).await?;
+        sent.ended = true;
+        Ok(())
+    }
+
+    /// What became of something that is deep enough in the chain, and in the books.
+    async fn conclude(&self, sent: &mut Sent, landed: Landed) -> Result<Landing, LaneFault> {
+        let Landed { log, receipt, mined } = landed;
         self.node().has_reached(receipt.block_number);
-        if receipt.success {
+        let (hash, block) = (receipt.hash, receipt.block_number);
+        let redemption = sent.afloat.redemption();
+        let (landing, ending) = if !receipt.success {
+            let cause = self.cause(&log, redemption).await;
+            let ending = Ending::Failed { hash, block, code: cause.code.to_string() };
+            (Ok(Landing::Failed { receipt, cause }), ending)
+        } else {
             let logs = mined.logs().iter().map(|log| &log.inner);
-            let said = redeemed(logs, redemption, self.address());
-            let hash = receipt.hash;
-            return if said {
+            let landing = if redeemed(logs, redemption, self.address()) {
                 Ok(Landing::Done(receipt))
             } else {
+                // Whether it redeemed anything this node does not show: what it could have spent stays counted.
                 Err(LaneFault::Unproven { hash })
             };
+            (landing, Ending::Done { hash, block })
+        };
+        let written = sent.afloat.end(&self.mandate, &ending, (self.clock)()).await;
+        sent.ended = true;
+        match (landing, written) {
+            (Ok(landing), Err(source)) => {
+                Err(LaneFault::Unwritten { landing: Box::new(landing), source })
+            }
+            (landing, _) => landing,
         }
-        Ok(Landing::Failed { receipt, cause: self.cause(&log, redemption).await })
     }
 
     fn node(&self) -> &Node {
@@ -245,13 +320,13 @@ impl<K: SessionSigner> Operations<K> {
     /// Hands the last bid to the bundler again. One that it has had all the time, or does not take at its price, gets a
     /// better one. Where it is refused for something else, those before it are handed over.
     async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
-        let had = self.knows(&sent.last).await;
-        match self.hand_over(&sent.last).await {
+        let had = self.knows(sent.last()).await;
+        match self.hand_over(sent.last()).await {
             Ok(Taken::New) if !had => return Ok(()),
             Ok(_) => {}
             Err(refused) if had || asks_for_more(&refused) => {}
             Err(refused) => {
-                for bid in sent.before.iter().rev() {
+                for bid in sent.afloat.bids().rev().skip(1) {
                     if self.hand_over(bid).await.is_ok() {
                         return Ok(());
                     }
@@ -259,27 +334,30 @@ impl<K: SessionSigner> Operations<K> {
                 return Err(refused);
             }
         }
-        let least = sent.last.plan.offer.raised();
+        let least = sent.last().plan.offer.raised();
         let market = self.price().await?;
         // What the account cannot pay nobody takes.
         let ceiling = self.policy.clearing.fee_ceiling.min(self.purse().await?);
         // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.
         for offer in [least.or_higher(market), least] {
             // At its ceiling a price stays what it is, and the operation waits.
-            let Ok(raised) = self.key.raise_operation(&sent.last, offer, ceiling).await else {
+            let Ok(raised) = self.key.raise_operation(sent.last(), offer, ceiling).await else {
                 continue;
             };
-            (self.tell)(raised.hash);
+            // What the books do not take does not leave: the price stays what it is.
+            if sent.afloat.keep(raised, &self.mandate, (self.clock)()).await.is_err() {
+                break;
+            }
             // Whatever will be said of it, it is signed and leaves: it has to be looked for too.
-            sent.before.push(mem::replace(&mut sent.last, raised));
-            return self.hand_over(&sent.last).await.map(|_| ());
+            (self.tell)(sent.last().hash);
+            return self.hand_over(sent.last()).await.map(|_| ());
         }
         Ok(())
     }
 
     /// Waits until the entry point's event of one of the bids is deep enough in the chain.
     async fn settle(&self, sent: &mut Sent) -> Result<Landed, LaneFault> {
-        let nonce = sent.last.plan.nonce.saturating_to();
+        let nonce = sent.place().saturating_to();
         let began = Instant::now();
         let mut handed_over = began;
         let mut fault = sent.complaint.take();
@@ -298,7 +376,7 @@ impl<K: SessionSigner> Operations<K> {
                 Err(away) => fault = Some(away),
             }
             if began.elapsed() >= self.policy.give_up {
-                return Err(LaneFault::Unsettled { hash: sent.last.hash, nonce, source: fault });
+                return Err(LaneFault::Unsettled { hash: sent.last().hash, nonce, source: fault });
             }
             sleep(self.policy.poll).await;
         }
@@ -312,14 +390,13 @@ impl<K: SessionSigner> Operations<K> {
             let Ok(event) = EntryPoint::UserOperationEvent::decode_log(&log.inner) else {
                 continue;
             };
-            if event.nonce != sent.last.plan.nonce {
+            if event.nonce != sent.place() {
                 continue;
             }
             if !node.is_buried(number, hash, self.policy.confirmations).await? {
                 return Ok(Sight::Shallow);
             }
-            let mut bids = sent.before.iter().chain([&sent.last]);
-            if bids.all(|bid| bid.hash != event.userOpHash) {
+            if sent.afloat.bids().all(|bid| bid.hash != event.userOpHash) {
                 return Ok(Sight::Displaced);
             }
             let Some(transaction) = log.transaction_hash else { continue };
@@ -462,17 +539,45 @@ impl<K: SessionSigner> Operations<K> {
     }
 }
 
+/// Why a way through a bundler was not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OperationsFault {
+    /// Bundler or node.
+    #[error(transparent)]
+    Chain(#[from] ChainFault),
+    /// The books.
+    #[error(transparent)]
+    Custody(#[from] CustodyError),
+}
+
 /// An operation that the bundler may have.
 struct Sent {
-    /// The dearest bid for this place.
-    last: SignedOperation,
-    /// Those before it.
-    before: Vec<SignedOperation>,
+    /// Every bid for its place, as the books have them.
+    afloat: Afloat<SignedOperation>,
     /// What was said to it, where that was no yes.
     complaint: Option<ChainFault>,
     /// The first block that it is looked for in: some before the one that it was judged on, and some before those that were
     /// looked at in vain. A reorganisation may put it there.
     from: u64,
+    /// Whether its end is known.
+    ended: bool,
+}
+
+impl Sent {
+    fn new(afloat: Afloat<SignedOperation>) -> Self {
+        let from = afloat.since().saturating_sub(BEFORE);
+        Self { afloat, complaint: None, from, ended: false }
+    }
+
+    /// The dearest bid.
+    fn last(&self) -> &SignedOperation {
+        self.afloat.last()
+    }
+
+    fn place(&self) -> U256 {
+        self.last().plan.nonce
+    }
 }
 
 /// What the chain has of an operation.

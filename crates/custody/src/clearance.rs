@@ -1,6 +1,6 @@
 use crate::{
-    BlockRef, BoxError, Denial, DenialCode, DryRun, Outcome, Redemption, Submit, TransactionPlan,
-    transaction::Body,
+    BlockRef, BoxError, Denial, DenialCode, DryRun, IntentId, Judged, Mandate, Outcome, Preview,
+    Redemption, Submit, TransactionPlan, transaction::Body,
 };
 use alloy_primitives::{Address, U256};
 use golem_delegation::DelegationHash;
@@ -43,15 +43,99 @@ impl ClearingPolicy {
     }
 }
 
-/// A redemption that passed the dry run, with everything its transaction needs (INV-1).
-///
-/// Only [`clear`] makes one.
-#[derive(Debug)]
-pub struct Cleared {
-    redemption: Redemption,
-    redeemer: Address,
+/// A redemption's own transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByTransaction {
     plan: TransactionPlan,
     gas_limit: u64,
+}
+
+/// Something judged that passed the dry run and can be paid for, with everything that its way to the chain, `W`, needs.
+///
+/// Only [`rehearse`] and [`rehearse_operation`](crate::rehearse_operation) make one. It cannot be signed: its sum is not set aside.
+///
+/// ```compile_fail,E0308
+/// # use golem_custody::{ByTransaction, Rehearsed, SessionSigner};
+/// # fn never(key: &dyn SessionSigner, rehearsed: Rehearsed<ByTransaction>) {
+/// let signed = key.sign(rehearsed, 0);
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "what is rehearsed and dropped is never done"]
+pub struct Rehearsed<W> {
+    judged: Judged,
+    session: Address,
+    way: W,
+    preview: Preview,
+    within: Within,
+}
+
+impl<W> Rehearsed<W> {
+    pub(crate) fn new(
+        judged: Judged,
+        session: Address,
+        way: W,
+        preview: Preview,
+        policy: &ClearingPolicy,
+    ) -> Self {
+        let within = Within::around(preview.block, policy);
+        Self { judged, session, way, preview, within }
+    }
+
+    /// What the dry run saw.
+    #[must_use]
+    pub const fn preview(&self) -> &Preview {
+        &self.preview
+    }
+
+    /// Sets its sum aside, after the owner's yes where that is needed. When it returns, the disk has it (INV-5, INV-6).
+    pub async fn reserve(
+        mut self,
+        mandate: &Mandate,
+        now: u64,
+    ) -> Result<Reservation<W>, CustodyError> {
+        // What is stale now would only be found to be so with the sum set aside.
+        self.within.holds(now)?;
+        if let Some(denial) = mandate.reserve(&mut self.judged, self.session, now).await? {
+            return Ok(Reservation::Refused(denial));
+        }
+        let Self { judged, session, way, preview, within } = self;
+        let block = preview.block;
+        Ok(Reservation::Made(Cleared { judged, session, way, block, within }))
+    }
+}
+
+/// A refusal is an outcome, not an error: callers must look at both.
+#[derive(Debug)]
+#[must_use]
+#[expect(clippy::large_enum_variant, reason = "made once for an intent and taken apart at once")]
+pub enum Rehearsal<W> {
+    /// The chain would take it as it is now.
+    Passed(Rehearsed<W>),
+    /// It would not, or it costs too much. Nothing was set aside, and nothing was signed.
+    Refused(Denial),
+}
+
+/// A refusal is an outcome, not an error: callers must look at both.
+#[derive(Debug)]
+#[must_use]
+#[expect(clippy::large_enum_variant, reason = "made once for an intent and taken apart at once")]
+pub enum Reservation<W> {
+    /// May be signed, once.
+    Made(Cleared<W>),
+    /// Nothing was signed.
+    Refused(Denial),
+}
+
+/// Something judged, rehearsed and in the books, which may be signed once (INV-1).
+///
+/// Only [`Rehearsed::reserve`] makes one.
+#[derive(Debug)]
+#[must_use = "what is cleared and dropped keeps its sum set aside until the next start"]
+pub struct Cleared<W> {
+    judged: Judged,
+    session: Address,
+    way: W,
     block: BlockRef,
     within: Within,
 }
@@ -87,7 +171,7 @@ impl Within {
     }
 }
 
-impl Cleared {
+impl<W> Cleared<W> {
     /// State the dry run saw.
     #[must_use]
     pub const fn block(&self) -> BlockRef {
@@ -100,43 +184,46 @@ impl Cleared {
         self.within.expires_at()
     }
 
-    pub(crate) const fn within(&self) -> Within {
-        self.within
-    }
-
-    /// Who was judged: only his key may sign.
+    /// Whose key may sign.
     #[must_use]
-    pub const fn redeemer(&self) -> Address {
-        self.redeemer
+    pub const fn session(&self) -> Address {
+        self.session
     }
 
+    /// Checks that it is `signer` who was to sign it, and that it is not too late. What is left is the intent, the way, and the
+    /// block.
+    pub(crate) fn for_signer(
+        self,
+        signer: Address,
+        now: u64,
+    ) -> Result<(Judged, W, u64), CustodyError> {
+        self.within.holds(now)?;
+        if self.session != signer {
+            return Err(CustodyError::WrongKey { session: self.session, signer });
+        }
+        Ok((self.judged, self.way, self.block.number))
+    }
+}
+
+impl Cleared<ByTransaction> {
     /// Its place in the key's queue.
     #[must_use]
     pub const fn nonce(&self) -> u64 {
-        self.plan.nonce
+        self.way.plan.nonce
     }
+}
 
-    pub(crate) fn into_parts(self) -> (TransactionPlan, Body) {
+impl ByTransaction {
+    pub(crate) fn into_parts(self, redemption: &Redemption) -> (TransactionPlan, Body) {
         let body = Body {
-            to: self.redemption.manager(),
+            to: redemption.manager(),
             value: U256::ZERO,
-            data: self.redemption.calldata(),
+            data: redemption.calldata(),
             gas_limit: self.gas_limit,
             authorizations: vec![],
         };
         (self.plan, body)
     }
-}
-
-/// A refusal is an outcome, not an error: callers must look at both.
-#[derive(Debug)]
-#[must_use]
-#[expect(clippy::large_enum_variant, reason = "made once for an intent and taken apart at once")]
-pub enum Clearance {
-    /// May be signed, once.
-    Granted(Cleared),
-    /// Nothing was signed.
-    Refused(Denial),
 }
 
 /// We could not decide, or not sign. Nothing was sent.
@@ -179,10 +266,10 @@ pub enum CustodyError {
         now: u64,
     },
     /// The clearance was made for somebody else.
-    #[error("clearance is for {redeemer}, the key is {signer}'s; nothing was signed")]
+    #[error("clearance is for {session}, the key is {signer}'s; nothing was signed")]
     WrongKey {
-        /// Who was judged.
-        redeemer: Address,
+        /// Whose key was to sign.
+        session: Address,
         /// Whose key it is.
         signer: Address,
     },
@@ -212,6 +299,20 @@ pub enum CustodyError {
         worst: U256,
         /// What it may.
         ceiling: U256,
+    },
+    /// The disk did not take or give something.
+    #[error("the books failed at {what}; nothing of it left")]
+    Books {
+        /// At what.
+        what: &'static str,
+        /// Why.
+        source: BoxError,
+    },
+    /// What is signed for an intent is no redemption.
+    #[error("what is signed for intent {} cannot be read", intent.0)]
+    Unreadable {
+        /// Which.
+        intent: IntentId,
     },
     /// The key did not sign.
     #[error("key of {signer} did not sign")]
@@ -243,27 +344,21 @@ pub(crate) fn apart(gas: u64) -> u64 {
     RandomState::new().build_hasher().finish() % (gas / PART).clamp(1, APART)
 }
 
-/// Judges a redemption: dry run, fee ceiling, gas money. Signs nothing.
+/// Rehearses what was judged: dry run, fee ceiling, gas money. Signs nothing.
 ///
 /// Gas is what the dry run took and a quarter: state may move between dry run and block, and a call hands on no more
 /// than 63 of 64 parts of its gas. The ceiling is on execution gas; what a rollup charges for data on its parent chain
 /// comes on top.
-pub async fn clear<C: DryRun + Submit + ?Sized>(
+pub async fn rehearse<C: DryRun + Submit + ?Sized>(
     chain: &C,
-    redemption: Redemption,
+    judged: Judged,
     redeemer: Address,
     policy: &ClearingPolicy,
-) -> Result<Clearance, CustodyError> {
-    let delegation = redemption.context().leaf().hash();
-    let outcome = chain
-        .dry_run(&redemption, redeemer)
-        .await
-        .map_err(|source| CustodyError::DryRun { delegation, source })?;
-    let preview = match outcome {
+) -> Result<Rehearsal<ByTransaction>, CustodyError> {
+    let preview = match previewed(chain, &judged, redeemer).await? {
         Outcome::Allowed(preview) => preview,
-        Outcome::Refused(denial) => return Ok(Clearance::Refused(denial)),
+        Outcome::Refused(denial) => return Ok(Rehearsal::Refused(denial)),
     };
-
     let plan = chain
         .plan(redeemer)
         .await
@@ -271,15 +366,20 @@ pub async fn clear<C: DryRun + Submit + ?Sized>(
     let gas_limit = given(preview.gas).saturating_add(apart(preview.gas));
     let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
     if let Some(denial) = policy.against(worst, plan.balance, redeemer) {
-        return Ok(Clearance::Refused(denial));
+        return Ok(Rehearsal::Refused(denial));
     }
+    let way = ByTransaction { plan, gas_limit };
+    Ok(Rehearsal::Passed(Rehearsed::new(judged, redeemer, way, preview, policy)))
+}
 
-    Ok(Clearance::Granted(Cleared {
-        redemption,
-        redeemer,
-        plan,
-        gas_limit,
-        block: preview.block,
-        within: Within::around(preview.block, policy),
-    }))
+/// What the chain would say.
+pub(crate) async fn previewed<C: DryRun + ?Sized>(
+    chain: &C,
+    judged: &Judged,
+    redeemer: Address,
+) -> Result<Outcome, CustodyError> {
+    let redemption = judged.redemption();
+    let delegation = redemption.context().leaf().hash();
+    let outcome = chain.dry_run(redemption, redeemer).await;
+    outcome.map_err(|source| CustodyError::DryRun { delegation, source })
 }

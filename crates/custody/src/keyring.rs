@@ -1,10 +1,10 @@
 //! Where a Golem's key lives, and who may use it.
 
 use crate::{
-    BoxError, Cleared, ClearedOperation, CustodyError, KeyFileError, Keyring, Offer, Password,
-    SessionKey, SessionSigner, SignedOperation, SignedTransaction,
+    AuditHead, BoxError, ByOperation, ByTransaction, Cleared, CustodyError, KeyFileError, Keyring,
+    Offer, Password, Sealed, SessionKey, SessionSigner, SignedOperation, SignedTransaction, Unkept,
 };
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, Bytes, U256};
 use async_trait::async_trait;
 use std::{
     fs::{self, File},
@@ -187,15 +187,19 @@ impl SessionSigner for KeyHandle {
         self.address
     }
 
-    async fn sign(&self, cleared: Cleared, now: u64) -> Result<SignedTransaction, CustodyError> {
+    async fn sign(
+        &self,
+        cleared: Cleared<ByTransaction>,
+        now: u64,
+    ) -> Result<Sealed<SignedTransaction>, CustodyError> {
         with_key!(self, key => key.sign(cleared, now).await)
     }
 
     async fn sign_operation(
         &self,
-        cleared: ClearedOperation,
+        cleared: Cleared<ByOperation>,
         now: u64,
-    ) -> Result<SignedOperation, CustodyError> {
+    ) -> Result<Sealed<SignedOperation>, CustodyError> {
         with_key!(self, key => key.sign_operation(cleared, now).await)
     }
 
@@ -204,7 +208,7 @@ impl SessionSigner for KeyHandle {
         signed: &SignedTransaction,
         offer: Offer,
         ceiling: U256,
-    ) -> Result<SignedTransaction, CustodyError> {
+    ) -> Result<Unkept<SignedTransaction>, CustodyError> {
         with_key!(self, key => key.raise(signed, offer, ceiling).await)
     }
 
@@ -213,7 +217,11 @@ impl SessionSigner for KeyHandle {
         signed: &SignedOperation,
         offer: Offer,
         ceiling: U256,
-    ) -> Result<SignedOperation, CustodyError> {
+    ) -> Result<Unkept<SignedOperation>, CustodyError> {
         with_key!(self, key => key.raise_operation(signed, offer, ceiling).await)
+    }
+
+    async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError> {
+        with_key!(self, key => key.seal(head).await)
     }
 }

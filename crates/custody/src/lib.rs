@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod afloat;
 mod books;
 mod clearance;
 #[cfg(feature = "test-utils")]
@@ -7,9 +8,10 @@ pub mod crash;
 #[cfg(not(feature = "test-utils"))]
 mod crash;
 mod embedded;
+mod intent;
 mod keyfile;
 mod keyring;
-#[cfg(feature = "test-utils")]
+#[cfg(feature = "memory-books")]
 mod memory_books;
 mod metabolism;
 mod onboarding;
@@ -24,11 +26,15 @@ mod session;
 mod sign_in;
 mod transaction;
 
+pub use afloat::{Afloat, Carried, Sealed, Unkept};
 pub use books::{
     Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
     Open, Question, Reserving, Route, Step, Steps,
 };
-pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
+pub use clearance::{
+    ByTransaction, Cleared, ClearingPolicy, CustodyError, Rehearsal, Rehearsed, Reservation, given,
+    rehearse,
+};
 pub use embedded::{
     AdmittedSigner, AllowedCall, Answered, AppSecret, AuthorizationKey, AuthorizationPublicKey,
     Backoff, Balance, BardoManifest, BoundsError, DeferredPosition, EmbeddedWallet, Gas, Holding,
@@ -38,9 +44,10 @@ pub use embedded::{
     WalletKeeper, WalletPresence, WalletRequest, WalletService, WalletTransaction,
 };
 pub use golem_safety::{Denial, DenialCode};
+pub use intent::{Consent, Judged, Judgement, Mandate, Proposed};
 pub use keyfile::{KeyFileError, Password};
 pub use keyring::{KeyHandle, Keys};
-#[cfg(feature = "test-utils")]
+#[cfg(feature = "memory-books")]
 pub use memory_books::MemoryBooks;
 pub use metabolism::{
     AGREEMENT, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism, Parameter,
@@ -48,8 +55,8 @@ pub use metabolism::{
 };
 pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
 pub use operation::{
-    ClearedOperation, Operate, OperationClearance, OperationDraft, OperationPlan, SessionAccount,
-    SignedOperation, clear_operation,
+    ByOperation, Operate, OperationDraft, OperationPlan, SessionAccount, SignedOperation,
+    rehearse_operation,
 };
 pub use owner::OwnerSigner;
 pub use ports::{

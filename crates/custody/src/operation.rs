@@ -1,6 +1,7 @@
 use crate::{
-    BlockRef, BoxError, ClearingPolicy, CustodyError, Denial, DryRun, Offer, Outcome, Redemption,
-    clearance::{Within, apart},
+    BoxError, ClearingPolicy, CustodyError, DryRun, Judged, Offer, Outcome, Redemption, Rehearsal,
+    Rehearsed,
+    clearance::{apart, previewed},
     transaction::sign_digest,
 };
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
@@ -11,6 +12,7 @@ use async_trait::async_trait;
 use bardo_bindings::framework::{
     DeleGator, ENTRY_POINT, MODE_SINGLE, PackedUserOperation, SIMPLE_FACTORY, STATELESS_7702_IMPL,
 };
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// What the framework's accounts have their owners sign: the operation, and the entry point that it is for.
@@ -31,7 +33,8 @@ mod signed {
 }
 
 /// The smart account that a session key acts through where it sends UserOperations.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum SessionAccount {
     /// The key's own address, upgraded by EIP-7702.
     Key(Address),
@@ -62,7 +65,8 @@ impl SessionAccount {
 }
 
 /// An operation before its gas and price are known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperationDraft {
     /// Who executes.
     pub account: SessionAccount,
@@ -71,7 +75,8 @@ pub struct OperationDraft {
 }
 
 /// Place, gas and price of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperationPlan {
     /// Chain the operation is for.
     pub chain_id: u64,
@@ -103,48 +108,16 @@ impl OperationPlan {
     }
 }
 
-/// A redemption by UserOperation that passed the dry run, with everything it needs (INV-1).
-///
-/// Only [`clear_operation`] makes one.
-#[derive(Debug)]
-pub struct ClearedOperation {
+/// A redemption's own operation, of a session account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByOperation {
     draft: OperationDraft,
     plan: OperationPlan,
-    block: BlockRef,
-    within: Within,
-}
-
-impl ClearedOperation {
-    /// State the dry run saw.
-    #[must_use]
-    pub const fn block(&self) -> BlockRef {
-        self.block
-    }
-
-    /// Last second in which it may be signed.
-    #[must_use]
-    pub const fn expires_at(&self) -> u64 {
-        self.within.expires_at()
-    }
-
-    pub(crate) const fn within(&self) -> Within {
-        self.within
-    }
-}
-
-/// A refusal is an outcome, not an error: callers must look at both.
-#[derive(Debug)]
-#[must_use]
-#[expect(clippy::large_enum_variant, reason = "made once for an intent and taken apart at once")]
-pub enum OperationClearance {
-    /// May be signed, once.
-    Granted(ClearedOperation),
-    /// Nothing was signed.
-    Refused(Denial),
 }
 
 /// A UserOperation that any bundler takes as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SignedOperation {
     /// Its identity at the entry point.
     pub hash: B256,
@@ -165,38 +138,52 @@ pub trait Operate: Send + Sync {
     async fn plan_operation(&self, draft: &OperationDraft) -> Result<OperationPlan, BoxError>;
 }
 
-/// Judges a redemption that a session account makes: dry run, fee ceiling, gas money. Signs nothing.
+/// Rehearses what was judged and a session account makes: dry run, fee ceiling, gas money. Signs nothing.
 ///
-/// What a bundler says about gas is believed as far as the ceiling goes.
-pub async fn clear_operation<C: DryRun + Operate + ?Sized>(
+/// `session` is the key that signs for the account. What a bundler says about gas is believed as far as the ceiling goes.
+pub async fn rehearse_operation<C: DryRun + Operate + ?Sized>(
     chain: &C,
-    redemption: &Redemption,
+    judged: Judged,
     account: SessionAccount,
+    session: Address,
     policy: &ClearingPolicy,
-) -> Result<OperationClearance, CustodyError> {
-    let delegation = redemption.context().leaf().hash();
+) -> Result<Rehearsal<ByOperation>, CustodyError> {
     let sender = account.address();
-    let outcome = chain
-        .dry_run(redemption, sender)
-        .await
-        .map_err(|source| CustodyError::DryRun { delegation, source })?;
-    let preview = match outcome {
+    let preview = match previewed(chain, &judged, sender).await? {
         Outcome::Allowed(preview) => preview,
-        Outcome::Refused(denial) => return Ok(OperationClearance::Refused(denial)),
+        Outcome::Refused(denial) => return Ok(Rehearsal::Refused(denial)),
     };
-    let inner = (redemption.manager(), U256::ZERO, redemption.calldata()).abi_encode_packed();
-    let call = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: inner.into() };
-    let draft = OperationDraft { account, call: call.abi_encode().into() };
+    let draft = OperationDraft::of(account, judged.redemption());
     let mut plan = chain
         .plan_operation(&draft)
         .await
         .map_err(|source| CustodyError::Plan { sender, source })?;
     plan.call_gas = plan.call_gas.saturating_add(apart(preview.gas).into());
     if let Some(denial) = policy.against(plan.worst(), plan.balance, sender) {
-        return Ok(OperationClearance::Refused(denial));
+        return Ok(Rehearsal::Refused(denial));
     }
-    let within = Within::around(preview.block, policy);
-    Ok(OperationClearance::Granted(ClearedOperation { draft, plan, block: preview.block, within }))
+    let way = ByOperation { draft, plan };
+    Ok(Rehearsal::Passed(Rehearsed::new(judged, session, way, preview, policy)))
+}
+
+impl OperationDraft {
+    fn of(account: SessionAccount, redemption: &Redemption) -> Self {
+        let inner = (redemption.manager(), U256::ZERO, redemption.calldata()).abi_encode_packed();
+        let call = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: inner.into() };
+        Self { account, call: call.abi_encode().into() }
+    }
+
+    /// What it does; none where it is no redemption.
+    #[must_use]
+    pub fn redemption(&self) -> Option<Redemption> {
+        let call = DeleGator::executeCall::abi_decode_validate(&self.call).ok()?;
+        let (manager, rest) = call.executionCalldata.split_first_chunk::<20>()?;
+        let (value, data) = rest.split_first_chunk::<32>()?;
+        let redemption = Redemption::decode(Address::from(*manager), data)?;
+        // Every byte of it, and none beside it.
+        let same = Self::of(self.account.clone(), &redemption) == *self && *value == [0; 32];
+        same.then_some(redemption)
+    }
 }
 
 impl SignedOperation {
@@ -207,19 +194,31 @@ impl SignedOperation {
         packed.signature = self.signature.clone();
         packed
     }
+
+    /// As it is kept.
+    pub(crate) fn encode(&self) -> Bytes {
+        // A struct of numbers and bytes has no way to fail.
+        serde_json::to_vec(self).unwrap_or_default().into()
+    }
+
+    /// As it was kept, if its hash is what the entry point calls it by.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let read: Self = serde_json::from_slice(bytes).ok()?;
+        (hash(&pack(&read.draft, &read.plan), read.plan.chain_id) == read.hash).then_some(read)
+    }
 }
 
 /// The one place where operations are signed.
 pub(crate) fn sign(
     key: &PrivateKeySigner,
-    cleared: ClearedOperation,
+    way: ByOperation,
 ) -> Result<SignedOperation, CustodyError> {
     let signer = key.address();
-    let ClearedOperation { draft, plan, .. } = cleared;
-    if let SessionAccount::Key(redeemer) = draft.account
-        && redeemer != signer
+    let ByOperation { draft, plan } = way;
+    if let SessionAccount::Key(session) = draft.account
+        && session != signer
     {
-        return Err(CustodyError::WrongKey { redeemer, signer });
+        return Err(CustodyError::WrongKey { session, signer });
     }
     let upgrade = match plan.upgrade_at {
         None => None,

@@ -1,6 +1,6 @@
 use crate::{
-    BoxError, CustodyError, KeyFileError, Password, SignIn, SignedTransaction, TransactionPlan,
-    keyfile,
+    Answer, BoxError, CustodyError, KeyFileError, Password, Question, SignIn, SignedTransaction,
+    TransactionPlan, keyfile,
     secret::Kept,
     transaction::{self, Body, sign_digest},
 };
@@ -50,6 +50,14 @@ impl OwnerSigner {
     #[must_use]
     pub const fn address(&self) -> Address {
         self.address
+    }
+
+    /// Says yes or no to what a Golem asks (SPEC P8).
+    pub fn answer(&self, question: &Question, approved: bool) -> Result<Answer, CustodyError> {
+        let signed = self.key.with(|key| sign_digest(key, &question.answer_digest(approved)));
+        let signed = signed
+            .map_err(|source| CustodyError::Sign { signer: self.address, source: source.into() })?;
+        Ok(Answer { approved, signature: signed.as_bytes().into() })
     }
 
     /// Signs a delegation for one manager on one chain.

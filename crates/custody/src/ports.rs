@@ -1,8 +1,8 @@
 use crate::{
-    Cleared, ClearedOperation, CustodyError, Denial, Offer, Redemption, SignedOperation,
-    SignedTransaction, TransactionPlan,
+    AuditHead, ByOperation, ByTransaction, Cleared, CustodyError, Denial, Offer, Redemption,
+    Sealed, SignedOperation, SignedTransaction, TransactionPlan, Unkept,
 };
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use async_trait::async_trait;
 
 /// Cause of a fault, whatever the adapter's own error type.
@@ -141,22 +141,26 @@ pub trait Submit: Send + Sync {
     async fn submit(&self, transaction: &SignedTransaction) -> Result<Receipt, BoxError>;
 }
 
-/// Port: a session key that signs what was cleared and nothing else.
+/// Port: a session key that signs what was cleared and nothing else. What it signs leaves only by way of the books.
 #[async_trait]
 pub trait SessionSigner: Send + Sync {
     /// Address the delegation names as delegate.
     fn address(&self) -> Address;
 
     /// Signs a redemption that was cleared, unless its clearance is older than `now` allows.
-    async fn sign(&self, cleared: Cleared, now: u64) -> Result<SignedTransaction, CustodyError>;
+    async fn sign(
+        &self,
+        cleared: Cleared<ByTransaction>,
+        now: u64,
+    ) -> Result<Sealed<SignedTransaction>, CustodyError>;
 
     /// Signs an operation that was cleared, unless its clearance is older than `now` allows; and the upgrade of its own
     /// address, to the framework's account and on this chain only, where the operation is the first.
     async fn sign_operation(
         &self,
-        cleared: ClearedOperation,
+        cleared: Cleared<ByOperation>,
         now: u64,
-    ) -> Result<SignedOperation, CustodyError>;
+    ) -> Result<Sealed<SignedOperation>, CustodyError>;
 
     /// Signs once more what it signed before, at a higher price and in the same place of its queue: of the two, one can
     /// take effect. The whole may cost `ceiling` wei.
@@ -165,7 +169,7 @@ pub trait SessionSigner: Send + Sync {
         signed: &SignedTransaction,
         offer: Offer,
         ceiling: U256,
-    ) -> Result<SignedTransaction, CustodyError>;
+    ) -> Result<Unkept<SignedTransaction>, CustodyError>;
 
     /// The same for an operation.
     async fn raise_operation(
@@ -173,5 +177,8 @@ pub trait SessionSigner: Send + Sync {
         signed: &SignedOperation,
         offer: Offer,
         ceiling: U256,
-    ) -> Result<SignedOperation, CustodyError>;
+    ) -> Result<Unkept<SignedOperation>, CustodyError>;
+
+    /// Signs the newest record of the Golem's audit chain.
+    async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError>;
 }

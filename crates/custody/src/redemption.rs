@@ -45,6 +45,25 @@ impl Deed {
         let execution = encode_batch(calls);
         Self { context, calls: calls.to_vec(), mode: MODE_BATCH, execution }
     }
+
+    fn decode(context: PermissionContext, mode: B256, execution: &[u8]) -> Option<Self> {
+        if mode == MODE_SINGLE {
+            let (target, rest) = execution.split_first_chunk::<20>()?;
+            let (value, data) = rest.split_first_chunk::<32>()?;
+            let (target, value) = (Address::from(*target), U256::from_be_bytes(*value));
+            let data = Bytes::copy_from_slice(data);
+            return Some(Self::single(context, &Execution { target, value, data }));
+        }
+        if mode != MODE_BATCH {
+            return None;
+        }
+        let calls = Vec::<framework::Execution>::abi_decode_validate(execution).ok()?;
+        let calls: Vec<_> = calls
+            .into_iter()
+            .map(|call| Execution { target: call.target, value: call.value, data: call.callData })
+            .collect();
+        Some(Self::batch(context, &calls))
+    }
 }
 
 impl Redemption {
@@ -109,6 +128,25 @@ impl Redemption {
         }
         .abi_encode()
         .into()
+    }
+
+    /// From calldata, as [`calldata`](Self::calldata) writes it; none if it is anything else.
+    #[must_use]
+    pub fn decode(manager: Address, calldata: &[u8]) -> Option<Self> {
+        let call = DelegationManager::redeemDelegationsCall::abi_decode_validate(calldata).ok()?;
+        let count = call.permissionContexts.len();
+        if call.modes.len() != count || call.executionCallDatas.len() != count {
+            return None;
+        }
+        let parts = call.permissionContexts.iter().zip(&call.modes).zip(&call.executionCallDatas);
+        let mut deeds = parts.map(|((context, mode), execution)| {
+            let context = PermissionContext::decode(context).ok()?;
+            Deed::decode(context, *mode, execution)
+        });
+        let first = deeds.next()??;
+        let redemption = Self { manager, first, more: deeds.collect::<Option<_>>()? };
+        // One form of each: what is read is what was written, byte for byte.
+        (redemption.calldata().as_ref() == calldata).then_some(redemption)
     }
 
     fn deeds(&self) -> impl Iterator<Item = &Deed> {

@@ -1,8 +1,9 @@
 use crate::{
-    Cleared, ClearedOperation, CustodyError, KeyFileError, Offer, Password, SessionSigner,
-    SignedOperation, SignedTransaction, keyfile, operation, secret::Kept, transaction,
+    AuditHead, ByOperation, ByTransaction, Cleared, CustodyError, KeyFileError, Offer, Password,
+    Sealed, SessionSigner, SignedOperation, SignedTransaction, Unkept, keyfile, operation,
+    secret::Kept, transaction,
 };
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, Bytes, U256};
 use alloy_signer_local::PrivateKeySigner;
 use async_trait::async_trait;
 use std::path::Path;
@@ -44,25 +45,29 @@ impl SessionSigner for SessionKey {
         self.address
     }
 
-    async fn sign(&self, cleared: Cleared, now: u64) -> Result<SignedTransaction, CustodyError> {
-        cleared.within().holds(now)?;
+    async fn sign(
+        &self,
+        cleared: Cleared<ByTransaction>,
+        now: u64,
+    ) -> Result<Sealed<SignedTransaction>, CustodyError> {
         let signer = self.address;
-        if cleared.redeemer() != signer {
-            return Err(CustodyError::WrongKey { redeemer: cleared.redeemer(), signer });
-        }
-        let (plan, body) = cleared.into_parts();
-        self.key
+        let (judged, way, since) = cleared.for_signer(signer, now)?;
+        let (plan, body) = way.into_parts(judged.redemption());
+        let signed = self
+            .key
             .with(|key| transaction::sign(key, &plan, body))
-            .map_err(|source| CustodyError::Sign { signer, source: source.into() })
+            .map_err(|source| CustodyError::Sign { signer, source: source.into() })?;
+        Ok(Sealed::new(signed, judged, since))
     }
 
     async fn sign_operation(
         &self,
-        cleared: ClearedOperation,
+        cleared: Cleared<ByOperation>,
         now: u64,
-    ) -> Result<SignedOperation, CustodyError> {
-        cleared.within().holds(now)?;
-        self.key.with(|key| operation::sign(key, cleared))
+    ) -> Result<Sealed<SignedOperation>, CustodyError> {
+        let (judged, way, since) = cleared.for_signer(self.address, now)?;
+        let signed = self.key.with(|key| operation::sign(key, way))?;
+        Ok(Sealed::new(signed, judged, since))
     }
 
     async fn raise(
@@ -70,8 +75,8 @@ impl SessionSigner for SessionKey {
         signed: &SignedTransaction,
         offer: Offer,
         ceiling: U256,
-    ) -> Result<SignedTransaction, CustodyError> {
-        self.key.with(|key| transaction::raise(key, signed, offer, ceiling))
+    ) -> Result<Unkept<SignedTransaction>, CustodyError> {
+        self.key.with(|key| transaction::raise(key, signed, offer, ceiling)).map(Unkept::new)
     }
 
     async fn raise_operation(
@@ -79,7 +84,14 @@ impl SessionSigner for SessionKey {
         signed: &SignedOperation,
         offer: Offer,
         ceiling: U256,
-    ) -> Result<SignedOperation, CustodyError> {
-        self.key.with(|key| operation::raise(key, signed, offer, ceiling))
+    ) -> Result<Unkept<SignedOperation>, CustodyError> {
+        self.key.with(|key| operation::raise(key, signed, offer, ceiling)).map(Unkept::new)
+    }
+
+    async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError> {
+        let signed = self.key.with(|key| transaction::sign_digest(key, &head.digest()));
+        let signed = signed
+            .map_err(|source| CustodyError::Sign { signer: self.address, source: source.into() })?;
+        Ok(signed.as_bytes().into())
     }
 }

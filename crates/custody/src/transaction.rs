@@ -1,5 +1,8 @@
 use crate::CustodyError;
-use alloy_consensus::{SignableTransaction, TxEip1559, TxEip7702, TxEnvelope};
+use alloy_consensus::{
+    SignableTransaction, Transaction as _, TxEip1559, TxEip7702, TxEnvelope,
+    transaction::SignerRecoverable as _,
+};
 use alloy_eips::{
     eip2718::{Decodable2718, Encodable2718},
     eip7702::SignedAuthorization,
@@ -7,6 +10,7 @@ use alloy_eips::{
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
 use alloy_signer::{Error as SignerError, SignerSync};
 use alloy_signer_local::PrivateKeySigner;
+use serde::{Deserialize, Serialize};
 
 /// Chain, place in the sender's queue, and price of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +50,30 @@ impl SignedTransaction {
             _ => None,
         }
     }
+
+    /// As it was kept, if it is signed at all.
+    pub(crate) fn decode(raw: &Bytes) -> Option<Self> {
+        let envelope = TxEnvelope::decode_2718_exact(raw).ok()?;
+        let from = envelope.recover_signer().ok()?;
+        Some(wrapped(&envelope, from))
+    }
+
+    /// Its place in the sender's queue.
+    #[must_use]
+    pub fn nonce(&self) -> Option<u64> {
+        Some(TxEnvelope::decode_2718_exact(&self.raw).ok()?.nonce())
+    }
+
+    /// Whom it calls, and with what.
+    pub(crate) fn call(&self) -> Option<(Address, Bytes)> {
+        let envelope = TxEnvelope::decode_2718_exact(&self.raw).ok()?;
+        Some((envelope.to()?, envelope.input().clone()))
+    }
 }
 
 /// What is bid for a transaction's place in a block, per unit of gas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Offer {
     /// Most that is paid, in wei.
     pub max_fee_per_gas: u128,

@@ -239,6 +239,13 @@ pub enum DenialCode {
     ApprovalUsed,
 }
 
+impl fmt::Display for DenialCode {
+    /// As it is serialised.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 /// A refusal: which rule, whose, and why in words an owner understands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -16,14 +16,15 @@ use bardo_bindings::{
 };
 use golem_chain::{Foresight, SwapGrant, bundle_enforcers, local::CharterParties};
 use golem_custody::{
-    Clearance, ClearingPolicy, Denial, Execution, Receipt, Redemption, SessionKey, SessionSigner,
-    Submit, clear,
+    ClearingPolicy, Denial, Execution, Judged, Mandate, MemoryBooks, Proposed, Receipt, Redemption,
+    Rehearsal, Reservation, SessionKey, SessionSigner, SignedTransaction, Submit, rehearse,
 };
 use golem_delegation::{
     Caveat, Delegation, PermissionContext, ROOT_AUTHORITY,
     bundles::{Bundle, Law},
     terms::{GolemCharter, MortalityTimeWindow},
 };
+use std::sync::Arc;
 
 /// Salt of the one Golem an owner has in tests.
 const GOLEM_SALT: B256 = B256::repeat_byte(0x60);
@@ -43,6 +44,19 @@ pub struct Agent {
     pub grant: Delegation,
     /// Whom it acts for.
     pub account: Address,
+}
+
+/// A redemption as if its owner had asked for it: what the chain bounds is what is shown.
+#[expect(clippy::disallowed_methods, reason = "tests of what comes after a judgement")]
+#[must_use]
+pub fn judged(redemption: Redemption) -> Judged {
+    Proposed::unnamed(redemption).by_hand()
+}
+
+/// A mandate over books that are forgotten with their process.
+#[must_use]
+pub fn mandate() -> Mandate {
+    Mandate::by_hand(B256::ZERO, Address::ZERO, Arc::new(MemoryBooks::default()))
 }
 
 /// What became of an attempt.
@@ -264,19 +278,34 @@ impl Agent {
         Ok(Redemption::single(DELEGATION_MANAGER, context, call))
     }
 
+    /// Cleared and signed, as every Golem's must be; or why not.
+    pub async fn signed(
+        &self,
+        stage: &Stage,
+        redemption: Redemption,
+    ) -> Result<Result<SignedTransaction, Denial>> {
+        let (policy, mandate) = (ClearingPolicy::default(), mandate());
+        let (foresight, now) = (Foresight::new(stage.node().clone()), stage.now().await?);
+        let (judged, by) = (judged(redemption), self.key.address());
+        let rehearsed = match rehearse(&foresight, judged, by, &policy).await? {
+            Rehearsal::Passed(rehearsed) => rehearsed,
+            Rehearsal::Refused(denial) => return Ok(Err(denial)),
+        };
+        let cleared = match rehearsed.reserve(&mandate, now).await? {
+            Reservation::Made(cleared) => cleared,
+            Reservation::Refused(denial) => return Ok(Err(denial)),
+        };
+        let afloat = self.key.sign(cleared, now).await?.keep(&mandate, now).await?;
+        Ok(Ok(afloat.last().clone()))
+    }
+
     /// Tries, the way every Golem must: judged first, signed only if cleared.
     pub async fn attempt(&self, stage: &Stage, call: &Execution) -> Result<Attempt> {
-        let policy = ClearingPolicy::default();
-        let redemption = self.redemption(call)?;
-        let node = stage.node();
-        let clearance =
-            clear(&Foresight::new(node.clone()), redemption, self.key.address(), &policy).await?;
-        let cleared = match clearance {
-            Clearance::Granted(cleared) => cleared,
-            Clearance::Refused(denial) => return Ok(Attempt::Refused(denial)),
+        let signed = match self.signed(stage, self.redemption(call)?).await? {
+            Ok(signed) => signed,
+            Err(denial) => return Ok(Attempt::Refused(denial)),
         };
-        let signed = self.key.sign(cleared, stage.now().await?).await?;
-        match node.submit(&signed).await {
+        match stage.node().submit(&signed).await {
             Ok(receipt) => Ok(Attempt::Done(receipt)),
             Err(error) => bail!("submission failed: {error}"),
         }

@@ -9,8 +9,8 @@ mod proxy;
 mod stage;
 
 pub use agent::{
-    Agent, Attempt, STIPEND, bundled, charter, charter_of, chartered, fair_swap, swap, swap_grant,
-    unsigned,
+    Agent, Attempt, STIPEND, bundled, charter, charter_of, chartered, fair_swap, judged, mandate,
+    swap, swap_grant, unsigned,
 };
 pub use in_process::Course;
 pub use multisig::MultiSigOwner;

@@ -19,11 +19,9 @@ use alloy::{
     rpc::types::TransactionRequest,
 };
 use anyhow::{Context as _, Result, bail, ensure};
-use bardo_testkit::{Agent, Stage, dollars, fair_swap, root, swap};
+use bardo_testkit::{Agent, Stage, dollars, fair_swap, judged, mandate, root, swap};
 use golem_chain::{AccountKind, Landing, Lane, LanePolicy};
-use golem_custody::{
-    Clearance, ClearingPolicy, Outcome, SessionSigner as _, SignedTransaction, clear,
-};
+use golem_custody::{Outcome, SessionSigner as _, SignedTransaction};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -97,10 +95,9 @@ async fn hired(stage: &Stage) -> Result<Agent> {
 /// One sale, signed and not handed in.
 async fn signed(stage: &Stage, agent: &Agent) -> Result<SignedTransaction> {
     let redemption = agent.redemption(&swap(stage, agent.account, dollars(1)))?;
-    let (by, policy) = (agent.key.address(), ClearingPolicy::default());
-    match clear(&stage.foresight(), redemption, by, &policy).await? {
-        Clearance::Granted(cleared) => Ok(agent.key.sign(cleared, stage.now().await?).await?),
-        Clearance::Refused(denial) => bail!("refused: {denial:?}"),
+    match agent.signed(stage, redemption).await? {
+        Ok(signed) => Ok(signed),
+        Err(denial) => bail!("refused: {denial:?}"),
     }
 }
 
@@ -136,14 +133,15 @@ async fn submission(stage: &Stage) -> Result<Value> {
         note(&at_clock);
         now
     };
-    let lane = Lane::new(Arc::new(stage.foresight()), agent.key, policy(), clock)
+    let lane = Lane::open(Arc::new(stage.foresight()), agent.key, mandate(), policy(), clock)
+        .await?
         .telling(move |_| note(&at_tell));
 
     let (mut ours, mut whole, mut signing) = (Vec::new(), Vec::new(), Vec::new());
     let (mut floor, mut handed_in) = (Vec::new(), Vec::new());
     for _ in 0..SENT {
         let began = Instant::now();
-        done(&lane.redeem(sale.clone()).await?)?;
+        done(&lane.redeem(judged(sale.clone())).await?)?;
         whole.push(began.elapsed());
         ours.push(noted(&cleared)?.elapsed());
         signing.push(noted(&told)?.duration_since(noted(&cleared)?));
@@ -206,12 +204,14 @@ async fn throughput(stage: &Stage, blocks: bool) -> Result<(f64, f64)> {
     // Where all of them wait for a block side by side, they ask as seldom as they do anywhere.
     let poll = if blocks { POLL } else { LanePolicy::default().poll };
     let policy = LanePolicy { poll, ..policy() };
-    let lane = Arc::new(Lane::new(Arc::new(stage.foresight()), agent.key, policy, move || now));
+    let lane = Arc::new(
+        Lane::open(Arc::new(stage.foresight()), agent.key, mandate(), policy, move || now).await?,
+    );
     let began = Instant::now();
     let mut sales = JoinSet::new();
     for _ in 0..AT_ONCE {
         let (lane, sale) = (Arc::clone(&lane), sale.clone());
-        sales.spawn(async move { lane.redeem(sale).await });
+        sales.spawn(async move { lane.redeem(judged(sale)).await });
     }
     let mut handed_in = None;
     if !blocks {

@@ -9,11 +9,11 @@ use bardo_bindings::{
     cadence_enforcer, defi::Erc20, deployables, framework::DELEGATION_MANAGER, holdings_enforcer,
     replicant_budget_enforcer,
 };
-use bardo_testkit::{Agent, STIPEND, Stage, bundled, charter, dollars, root};
+use bardo_testkit::{Agent, STIPEND, Stage, bundled, charter, dollars, judged, root};
 use golem_chain::AccountKind;
 use golem_custody::{
-    Clearance, ClearingPolicy, Denial, DenialCode, Execution, OwnerSigner, Redemption, SessionKey,
-    SessionSigner, clear,
+    ClearingPolicy, Denial, DenialCode, Execution, OwnerSigner, Redemption, Rehearsal, SessionKey,
+    SessionSigner, rehearse,
 };
 use golem_delegation::{
     Delegation, PermissionContext,
@@ -300,10 +300,12 @@ async fn handed_on(scene: &Scene) -> Result<Denial> {
         let sent =
             stage.send_as(child.address(), DELEGATION_MANAGER, U256::ZERO, one.calldata()).await?;
         ensure!(sent.status() == bundles.is_empty(), "the chain says otherwise");
-        found.push(match clear(&stage.foresight(), one, child.address(), &policy).await? {
-            Clearance::Granted(_) => None,
-            Clearance::Refused(denial) => Some(denial),
-        });
+        found.push(
+            match rehearse(&stage.foresight(), judged(one), child.address(), &policy).await? {
+                Rehearsal::Passed(_) => None,
+                Rehearsal::Refused(denial) => Some(denial),
+            },
+        );
     }
     // Under no bundle the chain of two is good.
     let [None, Some(denial)] = found.try_into().unwrap_or([None, None]) else {

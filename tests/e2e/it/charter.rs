@@ -13,9 +13,7 @@ use bardo_bindings::{
 };
 use bardo_testkit::{Agent, STIPEND, Stage, charter, chartered, dollars, fair_swap, swap};
 use golem_chain::{AccountKind, local::CharterParties};
-use golem_custody::{
-    Clearance, ClearingPolicy, DenialCode, Execution, Redemption, SessionKey, SessionSigner, clear,
-};
+use golem_custody::{DenialCode, Execution, Redemption, SessionKey, SessionSigner};
 use golem_delegation::{PermissionContext, SpendWindow, terms::MortalityTimeWindow};
 
 const KINDS: [AccountKind; 2] = [AccountKind::Stateless7702, AccountKind::Hybrid];
@@ -58,12 +56,10 @@ async fn a_golem_approves_and_swaps_in_one_batch() -> Result<()> {
         let context = PermissionContext::new(vec![agent.grant.clone()])?;
         let batch = Redemption::batch(DELEGATION_MANAGER, context, &both);
 
-        let policy = ClearingPolicy::default();
-        let cleared = match clear(&stage.foresight(), batch, agent.key.address(), &policy).await? {
-            Clearance::Granted(cleared) => cleared,
-            Clearance::Refused(denial) => bail!("{kind:?}: {denial}"),
+        let signed = match agent.signed(&stage, batch).await? {
+            Ok(signed) => signed,
+            Err(denial) => bail!("{kind:?}: {denial}"),
         };
-        let signed = agent.key.sign(cleared, stage.now().await?).await?;
 
         assert!(stage.node().send(&signed).await?.status(), "{kind:?}");
         assert_eq!(stage.balance_of(book.usdc, agent.account).await?, dollars(9_900), "{kind:?}");

@@ -8,7 +8,7 @@ use alloy::{
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::DELEGATION_MANAGER;
-use bardo_testkit::{Agent, Fault, Owner, Proxy, Stage, dollars, swap};
+use bardo_testkit::{Agent, Fault, Owner, Proxy, Stage, dollars, judged, mandate, swap};
 use golem_chain::{AccountKind, Foresight, Landing, Lane, LaneFault, LanePolicy, Node, revocation};
 use golem_custody::{
     ClearingPolicy, CustodyError, DenialCode, Execution, Password, Redemption, SessionKey,
@@ -49,7 +49,9 @@ impl Line {
         let now = stage.now().await?;
         let node = Node::connect_within(url, Duration::from_secs(2)).await?;
         let key = agent.key.address();
-        let lane = Lane::new(Arc::new(Foresight::new(node)), agent.key, policy, move || now);
+        let lane =
+            Lane::open(Arc::new(Foresight::new(node)), agent.key, mandate(), policy, move || now)
+                .await?;
         Ok(Self { lane: Arc::new(lane), owner, context, key })
     }
 
@@ -70,7 +72,7 @@ impl Line {
     /// In the background, until it lands.
     fn go(&self, redemption: Redemption) -> tokio::task::JoinHandle<Result<Landing, LaneFault>> {
         let lane = Arc::clone(&self.lane);
-        tokio::spawn(async move { lane.redeem(redemption).await })
+        tokio::spawn(async move { lane.redeem(judged(redemption)).await })
     }
 }
 
@@ -178,7 +180,7 @@ async fn a_price_at_its_ceiling_is_not_raised_and_what_is_open_is_said() -> Resu
     let line = Line::new(&stage, 3, narrow).await?;
     let provider = stage.node().provider();
     // What the first bid could cost, and no more.
-    let Landing::Done(receipt) = line.lane.redeem(line.sale(&stage, 10)).await? else {
+    let Landing::Done(receipt) = line.lane.redeem(judged(line.sale(&stage, 10))).await? else {
         bail!("not done");
     };
     let mined = provider.get_transaction_by_hash(receipt.hash).await?.context("gone")?;
@@ -188,7 +190,7 @@ async fn a_price_at_its_ceiling_is_not_raised_and_what_is_open_is_said() -> Resu
     let line = Line::new(&stage, 3, narrow).await?;
     provider.anvil_set_auto_mine(false).await?;
 
-    let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+    let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
 
     let Err(LaneFault::Unsettled { hash, nonce: 0, .. }) = outcome else { bail!("{outcome:?}") };
     let left = waiting(&stage, line.key).await?;
@@ -339,7 +341,7 @@ async fn whatever_a_node_fails_at_a_redemption_is_done_once_or_not_at_all() -> R
                 Line::to(&stage, proxy.url(), 3, LanePolicy { patience, ..policy() }).await?;
             proxy.fail(method, 1, fault.clone());
 
-            let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+            let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
 
             let which = format!("{method}, {fault:?}: {outcome:?}");
             assert_eq!(proxy.failed(), 1, "{which}");
@@ -360,7 +362,7 @@ async fn whatever_a_node_fails_at_a_redemption_is_done_once_or_not_at_all() -> R
                         "{which}"
                     );
                     // And the lane is as good as before.
-                    done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+                    done(&line.lane.redeem(judged(line.sale(&stage, 10))).await?)?;
                 }
                 Err(_) => bail!("{which}"),
             }
@@ -387,7 +389,7 @@ async fn a_node_that_lies_about_its_head_gets_nothing_signed() -> Result<()> {
     for (lie, change) in lies {
         proxy.fail("eth_getBlockByNumber", 1, Fault::lie(change));
 
-        let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+        let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
 
         ensure!(
             matches!(outcome, Err(LaneFault::Custody(CustodyError::DryRun { .. }))),
@@ -409,17 +411,19 @@ async fn a_node_that_lies_about_its_head_gets_nothing_signed() -> Result<()> {
     let call = swap(&stage, line.owner.account.address, dollars(10));
     let redemption = Redemption::single(DELEGATION_MANAGER, grant, &call);
     let key = agent.key.address();
-    let lane = Lane::new(Arc::new(Foresight::new(node)), agent.key, policy(), move || later);
+    let lane =
+        Lane::open(Arc::new(Foresight::new(node)), agent.key, mandate(), policy(), move || later)
+            .await?;
     let past = old.clone();
     proxy.fail("eth_getBlockByNumber", 1, Fault::lie(move |block| *block = past.clone()));
-    let outcome = lane.redeem(redemption.clone()).await;
+    let outcome = lane.redeem(judged(redemption.clone())).await;
     ensure!(
         matches!(outcome, Err(LaneFault::Custody(CustodyError::Stale { .. }))),
         "an old head: {outcome:?}"
     );
     assert_eq!(proxy.failed(), 1);
     assert_eq!(stage.node().provider().get_transaction_count(key).await?, 0);
-    done(&lane.redeem(redemption).await?)
+    done(&lane.redeem(judged(redemption)).await?)
 }
 
 /// A height that is not there does not bury a receipt.
@@ -429,7 +433,7 @@ async fn a_receipt_counts_only_under_blocks_that_are_there() -> Result<()> {
     let hasty = LanePolicy { confirmations: 2, give_up: Duration::from_millis(700), ..policy() };
     let line = Line::new(&stage, 3, hasty).await?;
 
-    let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+    let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
 
     ensure!(matches!(outcome, Err(LaneFault::Unsettled { .. })), "{outcome:?}");
     assert_eq!(line.sold(&stage).await?, dollars(10), "it is there, one block deep");
@@ -452,7 +456,7 @@ async fn a_key_that_was_used_elsewhere_goes_on_behind_it_and_a_lost_place_is_sai
     proxy.fail("eth_getTransactionCount", 1, Fault::lie(|count| *count = json!("0x0")));
 
     // The batch of the dry run reads a nonce too; only a plain answer is a lie's.
-    done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+    done(&line.lane.redeem(judged(line.sale(&stage, 10))).await?)?;
     assert_eq!(provider.get_transaction_count(line.key).await?, 2);
 
     // And here it takes the very place.
@@ -502,7 +506,7 @@ async fn what_was_taken_and_complained_of_is_done_once() -> Result<()> {
         proxy.fail("eth_getTransactionCount", 3, Fault::lie(|count| *count = json!("0x0")));
         proxy.fail("eth_getTransactionReceipt", 3, Fault::lie(|found| *found = Value::Null));
 
-        done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+        done(&line.lane.redeem(judged(line.sale(&stage, 10))).await?)?;
 
         assert_eq!(line.sold(&stage).await?, dollars(10), "{told}");
     }
@@ -518,14 +522,14 @@ async fn what_a_node_refused_is_not_called_unsent_and_leaves_its_place() -> Resu
     let no = json!({ "error": { "code": -32000, "message": "insufficient funds for gas" } });
     proxy.fail("eth_sendRawTransaction", 1, Fault::Claim(Arc::new(move || no.clone())));
 
-    let refused = line.lane.redeem(line.sale(&stage, 10)).await;
+    let refused = line.lane.redeem(judged(line.sale(&stage, 10))).await;
 
     ensure!(
         matches!(refused, Err(LaneFault::Unsettled { nonce: 0, source: Some(_), .. })),
         "{refused:?}"
     );
     assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 0);
-    done(&line.lane.redeem(line.sale(&stage, 20)).await?)?;
+    done(&line.lane.redeem(judged(line.sale(&stage, 20))).await?)?;
     assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 1);
     assert_eq!(line.sold(&stage).await?, dollars(20));
     Ok(())
@@ -549,7 +553,7 @@ async fn a_place_that_our_own_transaction_took_is_not_left_for_another() -> Resu
     proxy.fail("eth_getTransactionByHash", 4, Fault::lie(|found| *found = Value::Null));
     proxy.fail("eth_getTransactionReceipt", 3, Fault::lie(|found| *found = Value::Null));
 
-    done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+    done(&line.lane.redeem(judged(line.sale(&stage, 10))).await?)?;
 
     assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 1);
     assert_eq!(line.sold(&stage).await?, dollars(10));
@@ -580,18 +584,23 @@ async fn the_same_twice_by_one_key_is_not_one_deed_called_two() -> Result<()> {
         let key = SessionKey::open(&file, &password)?;
         let node = Node::connect(stage.chain().url()).await?;
         let hasty = LanePolicy { give_up: Duration::from_secs(5), ..policy() };
-        lanes.push(Lane::new(Arc::new(Foresight::new(node)), key, hasty, move || now));
+        lanes.push(
+            Lane::open(Arc::new(Foresight::new(node)), key, mandate(), hasty, move || now).await?,
+        );
     }
     let [one, two] = &lanes[..] else { bail!("two lanes") };
 
-    let (first, second, _mined) =
-        tokio::join!(one.redeem(redemption.clone()), two.redeem(redemption.clone()), async {
+    let (first, second, _mined) = tokio::join!(
+        one.redeem(judged(redemption.clone())),
+        two.redeem(judged(redemption.clone())),
+        async {
             until(&stage, key, |all| all.first().copied()).await?;
             tokio::time::sleep(Duration::from_millis(300)).await;
             provider.anvil_set_auto_mine(true).await?;
             provider.anvil_mine(Some(1), None).await?;
             anyhow::Ok(())
-        });
+        }
+    );
 
     let claimed =
         [&first, &second].iter().filter(|one| matches!(one, Ok(Landing::Done(_)))).count();
@@ -620,12 +629,15 @@ async fn what_takes_the_place_of_another_is_not_done_beside_it() -> Result<()> {
     let provider = stage.node().provider();
     provider.anvil_mine(Some(80), None).await?;
     provider.anvil_set_auto_mine(false).await?;
-    let lane = |node: Node| -> Result<Lane<SessionKey>> {
+    let lane = async |node: Node| -> Result<Lane<SessionKey>> {
         let key = SessionKey::open(&file, &password)?;
         let hasty = LanePolicy { give_up: Duration::from_secs(3), ..policy() };
-        Ok(Lane::new(Arc::new(Foresight::new(node)), key, hasty, move || now))
+        Ok(Lane::open(Arc::new(Foresight::new(node)), key, mandate(), hasty, move || now).await?)
     };
-    let first = lane(Node::connect(stage.chain().url()).await?)?.redeem(redemption.clone()).await;
+    let first = lane(Node::connect(stage.chain().url()).await?)
+        .await?
+        .redeem(judged(redemption.clone()))
+        .await;
     let Err(LaneFault::Unsettled { hash, .. }) = first else { bail!("{first:?}") };
     let waits: Value =
         provider.raw_request("eth_getTransactionByHash".into(), json!([hash])).await?;
@@ -635,7 +647,7 @@ async fn what_takes_the_place_of_another_is_not_done_beside_it() -> Result<()> {
     proxy.fail("eth_getTransactionByHash", 1, Fault::lie(move |said| *said = waits.clone()));
 
     let node = Node::connect(proxy.url()).await?.instead_of(Some(hash));
-    let outcome = lane(node)?.redeem(redemption).await;
+    let outcome = lane(node).await?.redeem(judged(redemption)).await;
 
     ensure!(matches!(outcome, Err(LaneFault::Displaced { nonce: 0, .. })), "{outcome:?}");
     assert_eq!(provider.get_transaction_count(key).await?, 1);
@@ -685,7 +697,7 @@ async fn what_no_manager_logged_is_not_done() -> Result<()> {
         }),
     );
 
-    let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+    let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
 
     // Nor is it called failed: whoever did it again would do it twice.
     ensure!(matches!(outcome, Err(LaneFault::Unproven { .. })), "{outcome:?}");
@@ -798,7 +810,7 @@ async fn a_receipt_that_never_comes_proves_nothing() -> Result<()> {
             proxy.fail("eth_sendRawTransaction", 1, fault.clone());
         }
 
-        let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+        let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
 
         ensure!(matches!(outcome, Err(LaneFault::Unsettled { .. })), "{fault:?}: {outcome:?}");
         assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 1, "{fault:?}");
@@ -869,12 +881,12 @@ async fn what_was_given_up_on_is_handed_in_before_the_next() -> Result<()> {
     let line = Line::new(&stage, 3, hasty).await?;
     let provider = stage.node().provider();
     provider.anvil_set_auto_mine(false).await?;
-    let outcome = line.lane.redeem(line.sale(&stage, 10)).await;
+    let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
     let Err(LaneFault::Unsettled { hash, nonce: 0, .. }) = outcome else { bail!("{outcome:?}") };
     provider.anvil_drop_transaction(hash).await?;
     provider.anvil_set_auto_mine(true).await?;
 
-    done(&line.lane.redeem(line.sale(&stage, 10)).await?)?;
+    done(&line.lane.redeem(judged(line.sale(&stage, 10))).await?)?;
 
     assert_eq!(provider.get_transaction_count(line.key).await?, 2);
     assert_eq!(line.sold(&stage).await?, dollars(20));
@@ -953,13 +965,14 @@ async fn what_is_signed_goes_to_the_private_node_alone() -> Result<()> {
     let now = stage.now().await?;
     let foresight = Arc::new(Foresight::new(Node::connect(open.url()).await?));
     let policy = LanePolicy { patience: Duration::from_millis(200), ..policy() };
-    let lane = Lane::new(foresight, agent.key, policy, move || now)
+    let lane = Lane::open(foresight, agent.key, mandate(), policy, move || now)
+        .await?
         .through(Node::connect(private.url()).await?);
     // Whoever is asked to send answers with a fault: only one of them is asked.
     open.fail("eth_sendRawTransaction", 1, Fault::TooMany);
     private.fail("eth_sendRawTransaction", 1, Fault::TooMany);
 
-    done(&lane.redeem(redemption).await?)?;
+    done(&lane.redeem(judged(redemption)).await?)?;
 
     assert_eq!((open.failed(), private.failed()), (0, 1));
     Ok(())
@@ -981,12 +994,12 @@ async fn grants_of_two_owners_are_redeemed_together_or_not_at_all() -> Result<()
         line.sale(&stage, usd).and_single(context.clone(), &swap(&stage, to, dollars(usd)))
     };
 
-    done(&line.lane.redeem(pair(10, account)).await?)?;
-    let refused = line.lane.redeem(pair(20, line.key)).await?;
-    let broke = line.lane.redeem(pair(6_000, account).and_batch(
+    done(&line.lane.redeem(judged(pair(10, account))).await?)?;
+    let refused = line.lane.redeem(judged(pair(20, line.key))).await?;
+    let broke = line.lane.redeem(judged(pair(6_000, account).and_batch(
         context.clone(),
         &[Execution { target: stage.book().usdc, value: U256::ZERO, data: Default::default() }],
-    ));
+    )));
     let broke = broke.await?;
 
     let sold = dollars(10_000) - stage.balance_of(stage.book().usdc, account).await?;
@@ -1009,7 +1022,7 @@ async fn what_a_node_takes_one_at_a_time_does_not_wait_out_its_patience() -> Res
     proxy.fail("eth_sendRawTransaction", 3, Fault::Claim(Arc::new(move || no.clone())));
 
     // Whoever waits for his patience to end is given up on at the same moment.
-    let landing = line.lane.redeem(line.sale(&stage, 10)).await?;
+    let landing = line.lane.redeem(judged(line.sale(&stage, 10))).await?;
 
     done(&landing)?;
     assert_eq!(proxy.failed(), 3);

@@ -9,11 +9,12 @@ use alloy::{
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint};
 use bardo_testkit::{
-    Fault, Owner, Proxy, Stage, charter, chartered, dollars, fair_swap, swap, swap_grant, unsigned,
+    Fault, Owner, Proxy, Stage, charter, chartered, dollars, fair_swap, judged, mandate, swap,
+    swap_grant, unsigned,
 };
 use golem_chain::{
     AccountKind, ChainFault, Foresight, Landing, Lane, LaneFault, LanePolicy, Node, Operations,
-    hybrid_account, local::Bundler, revocation,
+    OperationsFault, hybrid_account, local::Bundler, revocation,
 };
 use golem_custody::{
     ClearingPolicy, DenialCode, Execution, Password, Redemption, SessionAccount, SessionKey,
@@ -93,7 +94,8 @@ impl Poor {
         let context = PermissionContext::new(vec![grant])?;
         let foresight = Arc::new(Foresight::new(Node::connect(node).await?));
         let operations =
-            Operations::through(bundler, foresight, account, key, policy, move || now).await?;
+            Operations::through(bundler, foresight, account, key, mandate(), policy, move || now)
+                .await?;
         Ok(Self { operations, owner, context })
     }
 
@@ -138,13 +140,15 @@ async fn a_key_without_a_wei_redeems_by_operation() -> Result<()> {
         ensure!(stage.node().code(account).await?.is_empty(), "{kind:?}");
         poor.endow(&stage).await?;
 
-        done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)
+        done(&poor.operations.redeem(judged(poor.sale(&stage, 10))).await?)
             .context(format!("{kind:?}"))?;
         ensure!(!stage.node().code(account).await?.is_empty(), "{kind:?} stands");
         // Two at once: one after the other.
         let (one, other) = (poor.sale(&stage, 20), poor.sale(&stage, 30));
-        let (one, other) =
-            tokio::join!(poor.operations.redeem(&one), poor.operations.redeem(&other));
+        let (one, other) = tokio::join!(
+            poor.operations.redeem(judged(one.clone())),
+            poor.operations.redeem(judged(other.clone()))
+        );
         done(&one?)?;
         done(&other?)?;
 
@@ -191,17 +195,24 @@ async fn a_key_that_begins_with_nothing_fetches_gas_money_up_to_its_ceiling() ->
         Arc::clone(&foresight),
         account,
         key,
+        mandate(),
         policy(),
         move || now,
     )
     .await?;
-    done(&operations.redeem(&fetch(4_000_000)).await?)?;
+    done(&operations.redeem(judged(fetch(4_000_000))).await?)?;
     // The same key from its file: what it holds pays for what it does next.
-    let lane = Lane::new(foresight, SessionKey::open(&file, &pw)?, policy(), move || now);
+    let lane =
+        Lane::open(foresight, SessionKey::open(&file, &pw)?, mandate(), policy(), move || now)
+            .await?;
     let sale = fair_swap(&stage, owner.account.address, dollars(10));
-    done(&lane.redeem(Redemption::single(DELEGATION_MANAGER, context.clone(), &sale)).await?)?;
+    done(
+        &lane
+            .redeem(judged(Redemption::single(DELEGATION_MANAGER, context.clone(), &sale)))
+            .await?,
+    )?;
     let held = stage.node().balance(session).await?;
-    let more = lane.redeem(fetch(2_000_000)).await?;
+    let more = lane.redeem(judged(fetch(2_000_000))).await?;
 
     let ceiling = U256::from(5_000_000u64) * U256::from(GWEI);
     ensure!(held > U256::ZERO && held < ceiling, "{held}");
@@ -217,14 +228,15 @@ async fn a_key_that_begins_with_nothing_fetches_gas_money_up_to_its_ceiling() ->
 async fn what_could_cost_too_much_or_cannot_be_paid_is_not_signed() -> Result<()> {
     let (stage, bundler) = staged().await?;
     let poor = Poor::new(&stage, Kind::Key, bundler.url(), policy()).await?;
-    let refused = poor.operations.redeem(&poor.sale(&stage, 10)).await;
+    let refused = poor.operations.redeem(judged(poor.sale(&stage, 10))).await;
     let Landing::Refused(denial) = refused? else { bail!("not refused") };
     assert_eq!(denial.code, DenialCode::NoGas);
     let mut narrow = policy();
     narrow.clearing.fee_ceiling = U256::from(1);
     let poor = Poor::new(&stage, Kind::Key, bundler.url(), narrow).await?;
     poor.endow(&stage).await?;
-    let Landing::Refused(denial) = poor.operations.redeem(&poor.sale(&stage, 10)).await? else {
+    let Landing::Refused(denial) = poor.operations.redeem(judged(poor.sale(&stage, 10))).await?
+    else {
         bail!("not refused");
     };
     assert_eq!(denial.code, DenialCode::FeeCeiling);
@@ -232,7 +244,7 @@ async fn what_could_cost_too_much_or_cannot_be_paid_is_not_signed() -> Result<()
     let poor = Poor::new(&stage, Kind::Key, bundler.url(), policy()).await?;
     let stray = swap(&stage, poor.operations.address(), dollars(1));
     let stray = Redemption::single(DELEGATION_MANAGER, poor.context.clone(), &stray);
-    let Landing::Refused(denial) = poor.operations.redeem(&stray).await? else {
+    let Landing::Refused(denial) = poor.operations.redeem(judged(stray.clone())).await? else {
         bail!("not refused");
     };
     assert_eq!(denial.code, DenialCode::Calldata);
@@ -265,7 +277,7 @@ async fn an_operation_that_a_bundler_lost_is_handed_to_it_again() -> Result<()> 
         poor.endow(&stage).await?;
         proxy.fail("eth_sendUserOperation", 1, fault.clone());
 
-        let landing = poor.operations.redeem(&poor.sale(&stage, 10)).await;
+        let landing = poor.operations.redeem(judged(poor.sale(&stage, 10))).await;
 
         let landing = landing.with_context(|| format!("{fault:?}"))?;
         done(&landing).with_context(|| format!("{fault:?}"))?;
@@ -290,7 +302,7 @@ async fn a_bundlers_no_proves_nothing_and_what_nobody_shows_leaves_its_place() -
         *answer = json!({ "jsonrpc": "2.0", "id": answer["id"], "error": error });
     }));
     proxy.fail("eth_sendUserOperation", 1, took);
-    done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+    done(&poor.operations.redeem(judged(poor.sale(&stage, 10))).await?)?;
     assert_eq!(poor.sold(&stage).await?, dollars(10));
 
     // What is unknown is not known.
@@ -306,7 +318,7 @@ async fn a_bundlers_no_proves_nothing_and_what_nobody_shows_leaves_its_place() -
     for error in [no, unknown] {
         let refusal = json!({ "error": error });
         proxy.fail("eth_sendUserOperation", 1, Fault::Claim(Arc::new(move || refusal.clone())));
-        let refused = poor.operations.redeem(&poor.sale(&stage, 20)).await;
+        let refused = poor.operations.redeem(judged(poor.sale(&stage, 20))).await;
         let Err(LaneFault::Unsettled { source: Some(ChainFault::Bundler { .. }), .. }) = refused
         else {
             bail!("{refused:?}")
@@ -314,7 +326,7 @@ async fn a_bundlers_no_proves_nothing_and_what_nobody_shows_leaves_its_place() -
     }
     assert_eq!(told.load(SeqCst), 2, "neither was raised");
     assert_eq!(poor.sold(&stage).await?, dollars(10));
-    done(&poor.operations.redeem(&poor.sale(&stage, 30)).await?)?;
+    done(&poor.operations.redeem(judged(poor.sale(&stage, 30))).await?)?;
     assert_eq!(poor.sold(&stage).await?, dollars(40));
     Ok(())
 }
@@ -350,7 +362,7 @@ async fn an_operation_that_a_bundler_swallowed_is_handed_to_it_again() -> Result
         });
         proxy.fail("eth_sendUserOperation", 1, fault.clone());
 
-        let landing = poor.operations.redeem(&poor.sale(&stage, 10)).await;
+        let landing = poor.operations.redeem(judged(poor.sale(&stage, 10))).await;
 
         done(&landing.with_context(|| format!("{fault:?}"))?)
             .with_context(|| format!("{fault:?}"))?;
@@ -375,7 +387,7 @@ async fn an_operation_whose_price_is_too_low_is_raised_in_its_place() -> Result<
     proxy.fail("eth_sendUserOperation", 1, Fault::DropBefore);
     proxy.fail("eth_sendUserOperation", 1, Fault::Claim(Arc::new(too_low)));
 
-    let landing = poor.operations.redeem(&poor.sale(&stage, 10)).await;
+    let landing = poor.operations.redeem(judged(poor.sale(&stage, 10))).await;
 
     assert_eq!(proxy.failed(), 2);
     assert_eq!(told.load(SeqCst), 2, "a second bid was signed");
@@ -399,7 +411,7 @@ async fn an_operation_is_not_raised_for_a_refusal_of_something_else() -> Result<
     proxy.fail("eth_sendUserOperation", 1, Fault::DropBefore);
     proxy.fail("eth_sendUserOperation", 1, Fault::Claim(Arc::new(later)));
 
-    done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+    done(&poor.operations.redeem(judged(poor.sale(&stage, 10))).await?)?;
 
     assert_eq!((proxy.failed(), told.load(SeqCst)), (2, 1));
     assert_eq!(poor.sold(&stage).await?, dollars(10));
@@ -416,7 +428,7 @@ async fn an_operation_that_a_reorganisation_undid_is_done_again_and_once() -> Re
     let before = provider.anvil_snapshot().await?;
     let sale = poor.sale(&stage, 10);
 
-    let landing = poor.operations.redeem(&sale);
+    let landing = poor.operations.redeem(judged(sale.clone()));
     tokio::pin!(landing);
     let carried = async {
         while poor.sold(&stage).await? == U256::ZERO {
@@ -462,11 +474,11 @@ async fn an_operation_behind_its_revocation_fails_and_says_why() -> Result<()> {
     url.set_path(bundler.url().path());
     let poor = Poor::new(&stage, Kind::Hybrid, &url, policy()).await?;
     poor.endow(&stage).await?;
-    done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+    done(&poor.operations.redeem(judged(poor.sale(&stage, 10))).await?)?;
     proxy.fail("eth_sendUserOperation", 1, Fault::DropBefore);
     let sale = poor.sale(&stage, 20);
 
-    let (landing, revoked) = tokio::join!(poor.operations.redeem(&sale), async {
+    let (landing, revoked) = tokio::join!(poor.operations.redeem(judged(sale.clone())), async {
         while proxy.failed() == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -501,12 +513,12 @@ async fn an_operation_that_was_overtaken_in_its_block_says_who_refused_where_tha
         url.set_path(bundler.url().path());
         let poor = Poor::by(&stage, node.url(), Kind::Hybrid, &url, policy()).await?;
         poor.endow(&stage).await?;
-        done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+        done(&poor.operations.redeem(judged(poor.sale(&stage, 10))).await?)?;
         proxy.fail("eth_sendUserOperation", 1, Fault::DropBefore);
         let provider = stage.node().provider();
         let sale = poor.sale(&stage, 20);
 
-        let (landing, mined) = tokio::join!(poor.operations.redeem(&sale), async {
+        let (landing, mined) = tokio::join!(poor.operations.redeem(judged(sale.clone())), async {
             while proxy.failed() == 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -552,7 +564,7 @@ async fn an_operation_that_waits_with_its_bundler_is_raised_in_its_place() -> Re
     provider.anvil_set_auto_mine(false).await?;
     let sale = poor.sale(&stage, 10);
 
-    let (landing, mined) = tokio::join!(poor.operations.redeem(&sale), async {
+    let (landing, mined) = tokio::join!(poor.operations.redeem(judged(sale.clone())), async {
         while told.load(SeqCst) < 2 || queued(&stage).await? < 1 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -584,17 +596,19 @@ async fn a_bundler_of_another_chain_or_entry_point_is_not_used() -> Result<()> {
     url.set_path(bundler.url().path());
     proxy.fail("eth_chainId", 1, Fault::lie(|id| *id = json!("0x1")));
     let other = Poor::new(&stage, Kind::Key, &url, policy()).await.map(|_| ());
-    let other = other.err().context("taken")?.downcast::<ChainFault>()?;
+    let other = other.err().context("taken")?.downcast::<OperationsFault>()?;
+    let OperationsFault::Chain(other) = other else { bail!("{other:?}") };
     ensure!(matches!(other, ChainFault::OtherChain { found: 1, .. }), "{other:?}");
     proxy.fail("eth_supportedEntryPoints", 1, Fault::lie(|all| *all = json!([])));
     let other = Poor::new(&stage, Kind::Key, &url, policy()).await.map(|_| ());
-    let other = other.err().context("taken")?.downcast::<ChainFault>()?;
+    let other = other.err().context("taken")?.downcast::<OperationsFault>()?;
+    let OperationsFault::Chain(other) = other else { bail!("{other:?}") };
     ensure!(matches!(other, ChainFault::EntryPoint { .. }), "{other:?}");
     // One that names another operation than it was given carries something that nobody signed.
     let poor = Poor::new(&stage, Kind::Key, &url, policy()).await?;
     poor.endow(&stage).await?;
     proxy.fail("eth_sendUserOperation", 1, Fault::lie(|hash| *hash = json!(B256::repeat_byte(1))));
-    done(&poor.operations.redeem(&poor.sale(&stage, 10)).await?)?;
+    done(&poor.operations.redeem(judged(poor.sale(&stage, 10))).await?)?;
     assert_eq!(poor.sold(&stage).await?, dollars(10), "what took effect is what was signed");
     Ok(())
 }

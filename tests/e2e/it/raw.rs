@@ -15,10 +15,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::{
     DELEGATION_MANAGER, DelegationManager::redeemDelegationsCall, MODE_BATCH, MODE_SINGLE,
 };
-use bardo_testkit::{Owner, STIPEND, Stage};
+use bardo_testkit::{Owner, STIPEND, Stage, judged};
 use golem_chain::explain_revert;
 use golem_custody::{
-    Clearance, ClearingPolicy, Denial, DenialCode, Execution, Redemption, clear, encode_batch,
+    ClearingPolicy, Denial, DenialCode, Execution, Redemption, Rehearsal, encode_batch, rehearse,
 };
 use golem_delegation::{Caveat, Delegation, PermissionContext, ROOT_AUTHORITY};
 
@@ -162,9 +162,9 @@ impl RawKey {
         let context = PermissionContext::new(links.to_vec())?;
         let one = Redemption::single(DELEGATION_MANAGER, context, call);
         let policy = ClearingPolicy::default();
-        Ok(match clear(&stage.foresight(), one, self.address(), &policy).await? {
-            Clearance::Granted(_) => None,
-            Clearance::Refused(denial) => Some(denial),
+        Ok(match rehearse(&stage.foresight(), judged(one), self.address(), &policy).await? {
+            Rehearsal::Passed(_) => None,
+            Rehearsal::Refused(denial) => Some(denial),
         })
     }
 }

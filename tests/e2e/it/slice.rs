@@ -22,12 +22,13 @@ use bardo_bindings::{
     mortality_time_window_enforcer,
 };
 use bardo_testkit::{
-    Agent, Attempt, STIPEND, Stage, dollars, fixed_signer, swap, swap_grant, unsigned,
+    Agent, Attempt, STIPEND, Stage, dollars, fixed_signer, judged, mandate, swap, swap_grant,
+    unsigned,
 };
 use golem_chain::{Account, AccountKind, OwnerError, revocation};
 use golem_custody::{
-    Clearance, ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, SessionKey,
-    SessionSigner, clear,
+    ClearingPolicy, CustodyError, DenialCode, Execution, Redemption, Rehearsal, Reservation,
+    SessionKey, SessionSigner, rehearse,
 };
 use golem_delegation::{
     Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, terms::MortalityTimeWindow,
@@ -114,9 +115,9 @@ async fn a_multisig_owner_grants_with_two_of_three_keys_and_not_with_one() -> Re
     let agent = Agent { key: session, grant: two, account: owner.address() };
 
     let policy = ClearingPolicy::default();
-    let refused = clear(&stage.foresight(), weak, agent.key.address(), &policy).await?;
+    let refused = rehearse(&stage.foresight(), judged(weak), agent.key.address(), &policy).await?;
     assert!(
-        matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Signature),
+        matches!(&refused, Rehearsal::Refused(d) if d.code == DenialCode::Signature),
         "{refused:?}"
     );
     let _ = agent.attempt(&stage, &transfer).await?.receipt()?;
@@ -216,9 +217,9 @@ async fn another_redeemer_gains_nothing_even_by_a_redelegation() -> Result<()> {
 
     // The same grant, redeemed by a stranger.
     let plain = agent.redemption(&good)?;
-    let stranger = clear(&stage.foresight(), plain, thief.address(), &policy).await?;
+    let stranger = rehearse(&stage.foresight(), judged(plain), thief.address(), &policy).await?;
     assert!(
-        matches!(&stranger, Clearance::Refused(d) if d.code == DenialCode::NotTheDelegate),
+        matches!(&stranger, Rehearsal::Refused(d) if d.code == DenialCode::NotTheDelegate),
         "{stranger:?}"
     );
 
@@ -240,9 +241,9 @@ async fn another_redeemer_gains_nothing_even_by_a_redelegation() -> Result<()> {
     let child = stolen.grant(&stage.domain(), child)?;
     let context = PermissionContext::new(vec![child, root])?;
     let passed_on = Redemption::single(DELEGATION_MANAGER, context, &good);
-    let refused = clear(&stage.foresight(), passed_on, thief.address(), &policy).await?;
+    let refused = rehearse(&stage.foresight(), judged(passed_on), thief.address(), &policy).await?;
     assert!(
-        matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Redeemer),
+        matches!(&refused, Rehearsal::Refused(d) if d.code == DenialCode::Redeemer),
         "{refused:?}"
     );
     Ok(())
@@ -265,9 +266,10 @@ async fn a_grant_for_another_chain_or_manager_is_refused() -> Result<()> {
         let context = PermissionContext::new(vec![grant])?;
         let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
         let policy = ClearingPolicy::default();
-        let answer = clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?;
+        let answer =
+            rehearse(&stage.foresight(), judged(redemption), agent.key.address(), &policy).await?;
         assert!(
-            matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Signature),
+            matches!(&answer, Rehearsal::Refused(d) if d.code == DenialCode::Signature),
             "{answer:?}"
         );
     }
@@ -294,9 +296,10 @@ async fn a_changed_field_beside_a_valid_signature_is_refused() -> Result<()> {
     for changed in [salted, reordered, fewer, widened] {
         let context = PermissionContext::new(vec![changed])?;
         let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
-        let answer = clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?;
+        let answer =
+            rehearse(&stage.foresight(), judged(redemption), agent.key.address(), &policy).await?;
         assert!(
-            matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Signature),
+            matches!(&answer, Rehearsal::Refused(d) if d.code == DenialCode::Signature),
             "{answer:?}"
         );
     }
@@ -307,17 +310,19 @@ async fn a_changed_field_beside_a_valid_signature_is_refused() -> Result<()> {
     for signature in [wrapped, [good_signature.as_ref(), &[0][..]].concat()] {
         let context = PermissionContext::new(vec![agent.grant.clone().signed(signature)])?;
         let redemption = Redemption::single(DELEGATION_MANAGER, context, &good);
-        let answer = clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?;
-        assert!(matches!(&answer, Clearance::Refused(_)), "{answer:?}");
+        let answer =
+            rehearse(&stage.foresight(), judged(redemption), agent.key.address(), &policy).await?;
+        assert!(matches!(&answer, Rehearsal::Refused(_)), "{answer:?}");
     }
     let mut with_args = agent.grant.clone();
     with_args.caveats[0].args = Bytes::from_static(&[1; 64]);
     let to_thief = swap(&stage, Address::repeat_byte(0x66), dollars(1));
     let context = PermissionContext::new(vec![with_args])?;
     let redemption = Redemption::single(DELEGATION_MANAGER, context, &to_thief);
-    let answer = clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?;
+    let answer =
+        rehearse(&stage.foresight(), judged(redemption), agent.key.address(), &policy).await?;
     assert!(
-        matches!(&answer, Clearance::Refused(d) if d.code == DenialCode::Calldata),
+        matches!(&answer, Rehearsal::Refused(d) if d.code == DenialCode::Calldata),
         "{answer:?}"
     );
     Ok(())
@@ -371,17 +376,16 @@ async fn a_batch_is_judged_as_one() -> Result<()> {
     let before = stage.balance_of(stage.book().usdc, agent.account).await?;
 
     let both = Redemption::batch(DELEGATION_MANAGER, context.clone(), &[one.clone(), one.clone()]);
-    let cleared = match clear(&stage.foresight(), both, agent.key.address(), &policy).await? {
-        Clearance::Granted(cleared) => cleared,
-        Clearance::Refused(denial) => bail!("refused: {denial}"),
+    let signed = match agent.signed(&stage, both).await? {
+        Ok(signed) => signed,
+        Err(denial) => bail!("refused: {denial}"),
     };
-    let signed = agent.key.sign(cleared, stage.now().await?).await?;
     assert!(stage.node().send(&signed).await?.status());
     let half = Redemption::batch(DELEGATION_MANAGER, context, &[one, too_much]);
-    let refused = clear(&stage.foresight(), half, agent.key.address(), &policy).await?;
+    let refused = rehearse(&stage.foresight(), judged(half), agent.key.address(), &policy).await?;
 
     assert!(
-        matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::Reverted),
+        matches!(&refused, Rehearsal::Refused(d) if d.code == DenialCode::Reverted),
         "{refused:?}"
     );
     assert_eq!(before - stage.balance_of(stage.book().usdc, agent.account).await?, dollars(2));
@@ -455,10 +459,11 @@ async fn a_middle_link_revoked_or_expired_stops_everything_below() -> Result<()>
     let redemption = || Redemption::single(DELEGATION_MANAGER, context.clone(), &good);
     let answer = async || {
         let policy = ClearingPolicy::default();
-        let answer = clear(&stage.foresight(), redemption(), leaf.address(), &policy).await?;
+        let answer =
+            rehearse(&stage.foresight(), judged(redemption()), leaf.address(), &policy).await?;
         anyhow::Ok(match answer {
-            Clearance::Granted(_) => None,
-            Clearance::Refused(denial) => Some(denial.code),
+            Rehearsal::Passed(_) => None,
+            Rehearsal::Refused(denial) => Some(denial.code),
         })
     };
     let force = async || {
@@ -646,10 +651,14 @@ async fn a_clearance_that_waited_too_long_is_not_signed() -> Result<()> {
 
     for (wait, stale) in [(policy.lifetime, false), (policy.lifetime + 1, true)] {
         let redemption = agent.redemption(&good)?;
-        let Clearance::Granted(cleared) =
-            clear(&stage.foresight(), redemption, agent.key.address(), &policy).await?
+        let Rehearsal::Passed(rehearsed) =
+            rehearse(&stage.foresight(), judged(redemption), agent.key.address(), &policy).await?
         else {
             bail!("refused");
+        };
+        let at = rehearsed.preview().block.timestamp;
+        let Reservation::Made(cleared) = rehearsed.reserve(&mandate(), at).await? else {
+            bail!("not reserved");
         };
         let now = cleared.block().timestamp + wait;
         let signed = agent.key.sign(cleared, now).await;
@@ -715,11 +724,12 @@ async fn a_fee_over_the_ceiling_is_refused_and_so_is_an_empty_key() -> Result<()
     let tight = ClearingPolicy { fee_ceiling: U256::from(1), ..ClearingPolicy::default() };
 
     let dear =
-        clear(&stage.foresight(), agent.redemption(&good)?, agent.key.address(), &tight).await?;
+        rehearse(&stage.foresight(), judged(agent.redemption(&good)?), agent.key.address(), &tight)
+            .await?;
     stage.fund(agent.key.address(), U256::ZERO, U256::ZERO).await?;
     let broke = agent.attempt(&stage, &good).await?.refusal()?;
 
-    assert!(matches!(&dear, Clearance::Refused(d) if d.code == DenialCode::FeeCeiling), "{dear:?}");
+    assert!(matches!(&dear, Rehearsal::Refused(d) if d.code == DenialCode::FeeCeiling), "{dear:?}");
     assert_eq!(broke.code, DenialCode::NoGas);
     Ok(())
 }
@@ -736,15 +746,17 @@ async fn a_missing_manager_is_a_fault_and_a_missing_account_a_refusal() -> Resul
 
     let context = PermissionContext::new(vec![agent.grant.clone()])?;
     let no_manager = Redemption::single(nowhere, context, &good);
-    let fault = clear(&stage.foresight(), no_manager, agent.key.address(), &policy).await;
+    let fault =
+        rehearse(&stage.foresight(), judged(no_manager), agent.key.address(), &policy).await;
     let ghost = Delegation { delegator: nowhere, authority: ROOT_AUTHORITY, ..agent.grant.clone() };
     let no_account =
         Redemption::single(DELEGATION_MANAGER, PermissionContext::new(vec![ghost])?, &good);
-    let refused = clear(&stage.foresight(), no_account, agent.key.address(), &policy).await?;
+    let refused =
+        rehearse(&stage.foresight(), judged(no_account), agent.key.address(), &policy).await?;
 
     assert!(matches!(fault, Err(CustodyError::DryRun { .. })), "{fault:?}");
     assert!(
-        matches!(&refused, Clearance::Refused(d) if d.code == DenialCode::NoAccount),
+        matches!(&refused, Rehearsal::Refused(d) if d.code == DenialCode::NoAccount),
         "{refused:?}"
     );
     Ok(())

@@ -6,13 +6,20 @@ use crate::{
 };
 use alloy::primitives::{Address, B256};
 use anyhow::Context;
-use golem_chain::{Foresight, Landing, Lane, LanePolicy, Node, Operations, hybrid_account};
-use golem_custody::{Receipt, SessionAccount, SessionSigner};
+use bardo_store::{Store, StoreConfig};
+use golem_chain::{
+    Foresight, Landing, Lane, LaneFault, LanePolicy, Node, Operations, hybrid_account,
+};
+use golem_custody::{IntentId, Mandate, Proposed, Receipt, SessionAccount, SessionSigner};
 use serde_json::{Value, json};
 use std::{
+    env,
+    io::{Write, stderr},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
+use tempfile::TempDir;
 
 /// How often the node is asked by somebody who waits.
 const POLL: Duration = Duration::from_millis(250);
@@ -39,18 +46,28 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
         policy.clearing.fee_ceiling = ceiling;
     }
     let foresight = Arc::new(Foresight::new(node.clone()));
+    let owner = redemption.context().root().delegator;
+    let books = Books::open(args, &node, key.address())?;
+    let mandate = Mandate::by_hand(key.address().into_word(), owner, books.store.clone());
+    #[expect(clippy::disallowed_methods, reason = "somebody typed it")]
+    let judged = Proposed::unnamed(redemption).about("bardo delegation redeem").by_hand();
     let landing = if let Some(bundler) = &args.bundler {
         let account = session_account(args, key.address())?;
         let operations =
-            Operations::through(bundler, foresight, account, key, policy, clock).await?;
+            Operations::through(bundler, foresight, account, key, mandate, policy, clock).await?;
         let operations = operations.telling(tell);
-        operations.redeem(&redemption).await?
+        said_of_earlier(&operations.finish().await);
+        operations.redeem(judged).await?
     } else {
-        let mut lane = Lane::new(foresight, key, policy, clock).telling(tell);
+        let mut lane = Lane::open(foresight, key, mandate, policy, clock).await?.telling(tell);
         if let Some(private) = private(args, &node).await? {
             lane = lane.through(private);
         }
-        lane.redeem(redemption).await?
+        // What is to be replaced is not waited for.
+        if args.instead_of.is_none() {
+            said_of_earlier(&lane.finish().await);
+        }
+        lane.redeem(judged).await?
     };
     Ok(match landing {
         Landing::Done(receipt) => {
@@ -64,6 +81,52 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
             Answer::no(shown(&receipt), text).with("cause", serde_json::to_value(&cause)?)
         }
     })
+}
+
+/// Where it is written down what the key signed.
+struct Books {
+    store: Arc<Store>,
+    /// A chain to play with forgets, and so do its books.
+    _passing: Option<TempDir>,
+}
+
+impl Books {
+    fn open(args: &RedeemArgs, node: &Node, key: Address) -> Result<Self, Failure> {
+        let named = args.data.clone().or_else(|| env::var_os("BARDO_DATA").map(PathBuf::from));
+        let (root, passing) = match named {
+            Some(folder) => (folder, None),
+            None if node.is_near() => {
+                let passing = TempDir::new().context("no folder for the books")?;
+                (passing.path().to_owned(), Some(passing))
+            }
+            None => (data_folder()?, None),
+        };
+        let folder = root.join(node.chain_id().to_string()).join(key.to_string());
+        let config = StoreConfig { folder, golem: key.into_word(), max_pages: None };
+        let store = Store::open(&config, None).or_use()?;
+        Ok(Self { store: Arc::new(store), _passing: passing })
+    }
+}
+
+/// Where programs of this person keep what is theirs.
+fn data_folder() -> Result<PathBuf, Failure> {
+    let named = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = named("XDG_DATA_HOME").or_else(|| Some(named("HOME")?.join(".local/share")));
+    let folder = folder.context("neither XDG_DATA_HOME nor HOME is set: name a folder with --data");
+    Ok(folder.or_use()?.join("bardo"))
+}
+
+/// Tells what became of what an earlier run left.
+fn said_of_earlier(ends: &[(IntentId, Result<Landing, LaneFault>)]) {
+    for (intent, end) in ends {
+        let words = match end {
+            Ok(Landing::Done(receipt)) => format!("done: {}", receipt.hash),
+            Ok(Landing::Failed { receipt, cause }) => format!("failed: {}: {cause}", receipt.hash),
+            Ok(Landing::Refused(denial)) => format!("refused: {denial}"),
+            Err(fault) => fault.to_string(),
+        };
+        let _ = writeln!(stderr(), "earlier redemption {}: {words}", intent.0);
+    }
 }
 
 fn shown(receipt: &Receipt) -> Value {

@@ -3,15 +3,19 @@ use alloy_eips::eip2718::Decodable2718;
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, address};
 use async_trait::async_trait;
 use golem_custody::{
-    BlockRef, BoxError, Clearance, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun,
-    Execution, Offer, Operate, OperationClearance, OperationDraft, OperationPlan, Outcome, Preview,
-    Receipt, Redemption, SessionAccount, SessionKey, SessionSigner, SignedTransaction, Submit,
-    TransactionPlan, clear, clear_operation,
+    Afloat, BlockRef, BoxError, ByOperation, ByTransaction, Cleared, ClearingPolicy, CustodyError,
+    Denial, DenialCode, DryRun, Execution, Judged, Mandate, MemoryBooks, Offer, Operate,
+    OperationDraft, OperationPlan, Outcome, Preview, Proposed, Receipt, Redemption, Rehearsal,
+    Reservation, SessionAccount, SessionKey, SessionSigner, SignedTransaction, Submit,
+    TransactionPlan, rehearse, rehearse_operation,
 };
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
 use std::{
     collections::BTreeSet,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 const MANAGER: Address = address!("00000000000000000000000000000000000000aa");
@@ -77,7 +81,7 @@ fn allowed() -> Result<Outcome, BoxError> {
     Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 100, changes: vec![], notes: vec![] }))
 }
 
-fn redemption() -> Redemption {
+pub(crate) fn redemption() -> Redemption {
     let grant = Delegation {
         delegate: Address::repeat_byte(1),
         delegator: Address::repeat_byte(2),
@@ -88,6 +92,23 @@ fn redemption() -> Redemption {
     };
     let call = Execution { target: MANAGER, value: U256::ZERO, data: Bytes::new() };
     Redemption::single(MANAGER, PermissionContext::new(vec![grant]).unwrap(), &call)
+}
+
+/// As if its owner had asked for it.
+pub(crate) fn judged() -> Judged {
+    Proposed::unnamed(redemption()).by_hand()
+}
+
+pub(crate) fn mandate() -> Mandate {
+    Mandate::by_hand(B256::ZERO, Address::ZERO, Arc::new(MemoryBooks::default()))
+}
+
+async fn reserved<W: std::fmt::Debug>(rehearsal: Rehearsal<W>, mandate: &Mandate) -> Cleared<W> {
+    let Rehearsal::Passed(rehearsed) = rehearsal else { panic!("{rehearsal:?}") };
+    match rehearsed.reserve(mandate, BLOCK.timestamp).await.unwrap() {
+        Reservation::Made(cleared) => cleared,
+        Reservation::Refused(denial) => panic!("{denial}"),
+    }
 }
 
 /// Gas 100 and a fifth, at 10 wei.
@@ -104,9 +125,9 @@ async fn what_the_dry_run_refuses_is_never_cleared_nor_planned() {
         u64::MAX,
     );
 
-    let answer = clear(&chain, redemption(), MANAGER, &policy(u64::MAX)).await.unwrap();
+    let answer = rehearse(&chain, judged(), MANAGER, &policy(u64::MAX)).await.unwrap();
 
-    assert!(matches!(answer, Clearance::Refused(denial) if denial.code == DenialCode::Target));
+    assert!(matches!(answer, Rehearsal::Refused(denial) if denial.code == DenialCode::Target));
     assert_eq!(chain.plans.load(Ordering::Relaxed), 0);
 }
 
@@ -114,7 +135,7 @@ async fn what_the_dry_run_refuses_is_never_cleared_nor_planned() {
 async fn a_dry_run_that_did_not_finish_is_a_fault_and_says_that_nothing_was_signed() {
     let chain = FakeChain::new(|| Err("the node is away".into()), u64::MAX);
 
-    let fault = clear(&chain, redemption(), MANAGER, &policy(u64::MAX)).await.unwrap_err();
+    let fault = rehearse(&chain, judged(), MANAGER, &policy(u64::MAX)).await.unwrap_err();
 
     assert!(matches!(fault, CustodyError::DryRun { .. }));
     assert!(fault.to_string().contains("nothing was signed"));
@@ -129,32 +150,57 @@ async fn ceiling_and_balance_are_accepted_at_the_bound_and_refused_one_wei_below
         (WORST, WORST - 1, Some(DenialCode::NoGas)),
     ] {
         let chain = FakeChain::new(allowed, balance);
-        let answer = clear(&chain, redemption(), MANAGER, &policy(ceiling)).await.unwrap();
+        let answer = rehearse(&chain, judged(), MANAGER, &policy(ceiling)).await.unwrap();
         let code = match answer {
-            Clearance::Granted(_) => None,
-            Clearance::Refused(denial) => Some(denial.code),
+            Rehearsal::Passed(_) => None,
+            Rehearsal::Refused(denial) => Some(denial.code),
         };
         assert_eq!(code, expected, "ceiling {ceiling}, balance {balance}");
     }
 }
 
-pub(crate) async fn cleared_for(redeemer: Address) -> golem_custody::Cleared {
+pub(crate) async fn cleared_for(redeemer: Address) -> Cleared<ByTransaction> {
     let chain = FakeChain::new(allowed, u64::MAX);
-    match clear(&chain, redemption(), redeemer, &policy(u64::MAX)).await.unwrap() {
-        Clearance::Granted(cleared) => cleared,
-        Clearance::Refused(denial) => panic!("{denial}"),
-    }
+    let rehearsal = rehearse(&chain, judged(), redeemer, &policy(u64::MAX)).await.unwrap();
+    reserved(rehearsal, &mandate()).await
+}
+
+/// Cleared, signed, and in the books.
+async fn signed_by(
+    key: &SessionKey,
+    chain: &FakeChain,
+    policy: &ClearingPolicy,
+) -> Afloat<SignedTransaction> {
+    let mandate = mandate();
+    let rehearsal = rehearse(chain, judged(), key.address(), policy).await.unwrap();
+    let sealed = key.sign(reserved(rehearsal, &mandate).await, BLOCK.timestamp).await.unwrap();
+    sealed.keep(&mandate, BLOCK.timestamp).await.unwrap()
+}
+
+async fn cleared_operation(
+    key: &SessionKey,
+    chain: &FakeChain,
+    policy: &ClearingPolicy,
+    mandate: &Mandate,
+) -> Cleared<ByOperation> {
+    let account = SessionAccount::Key(key.address());
+    let rehearsal = rehearse_operation(chain, judged(), account, key.address(), policy).await;
+    reserved(rehearsal.unwrap(), mandate).await
 }
 
 #[tokio::test]
 async fn only_the_key_that_was_judged_signs() {
     let (judged, other) = (SessionKey::born(), SessionKey::born());
+    let chain = FakeChain::new(allowed, u64::MAX);
 
     let wrong = other.sign(cleared_for(judged.address()).await, BLOCK.timestamp).await;
-    let right = judged.sign(cleared_for(judged.address()).await, BLOCK.timestamp).await.unwrap();
+    let right = signed_by(&judged, &chain, &policy(u64::MAX)).await;
+    let cleared = cleared_operation(&judged, &chain, &policy(u64::MAX), &mandate()).await;
+    let wrong_operation = other.sign_operation(cleared, BLOCK.timestamp).await;
 
     assert!(matches!(wrong, Err(CustodyError::WrongKey { .. })), "{wrong:?}");
-    assert_eq!(right.from, judged.address());
+    assert!(matches!(wrong_operation, Err(CustodyError::WrongKey { .. })), "{wrong_operation:?}");
+    assert_eq!(right.last().from, judged.address());
 }
 
 #[tokio::test]
@@ -197,14 +243,10 @@ async fn the_signed_transaction_is_the_judged_one() {
     let key = SessionKey::born();
     let chain = FakeChain::new(allowed, u64::MAX);
     let policy = policy(WORST);
-    let Clearance::Granted(cleared) =
-        clear(&chain, redemption(), key.address(), &policy).await.unwrap()
-    else {
-        panic!("refused at the bound");
-    };
 
-    let signed = key.sign(cleared, BLOCK.timestamp).await.unwrap();
+    let afloat = signed_by(&key, &chain, &policy).await;
 
+    let signed = afloat.last();
     let envelope = TxEnvelope::decode_2718(&mut signed.raw.as_ref()).unwrap();
     let TxEnvelope::Eip1559(inner) = &envelope else { panic!("{envelope:?}") };
     let tx = inner.tx();
@@ -240,13 +282,11 @@ async fn the_same_cleared_twice_is_not_the_same_transaction() {
     let (mut transactions, mut operations) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..8 {
         let policy = policy(u64::MAX);
-        let cleared = clear(&chain, redemption(), key.address(), &policy).await.unwrap();
-        let Clearance::Granted(cleared) = cleared else { panic!("{cleared:?}") };
-        transactions.insert(key.sign(cleared, BLOCK.timestamp).await.unwrap().hash);
-        let account = SessionAccount::Key(key.address());
-        let cleared = clear_operation(&chain, &redemption(), account, &policy).await.unwrap();
-        let OperationClearance::Granted(cleared) = cleared else { panic!("{cleared:?}") };
-        operations.insert(key.sign_operation(cleared, BLOCK.timestamp).await.unwrap().hash);
+        transactions.insert(signed_by(&key, &chain, &policy).await.last().hash);
+        let mandate = mandate();
+        let cleared = cleared_operation(&key, &chain, &policy, &mandate).await;
+        let sealed = key.sign_operation(cleared, BLOCK.timestamp).await.unwrap();
+        operations.insert(sealed.keep(&mandate, BLOCK.timestamp).await.unwrap().last().hash);
     }
     assert!(transactions.len() > 4 && operations.len() > 4, "{transactions:?} {operations:?}");
 }
@@ -256,15 +296,18 @@ async fn the_same_cleared_twice_is_not_the_same_transaction() {
 async fn an_operation_is_raised_by_who_signed_it_and_within_the_ceiling() {
     let (key, other) = (SessionKey::born(), SessionKey::born());
     let chain = FakeChain::new(allowed, u64::MAX);
-    let account = SessionAccount::Key(key.address());
-    let cleared = clear_operation(&chain, &redemption(), account, &policy(WORST)).await.unwrap();
-    let OperationClearance::Granted(cleared) = cleared else { panic!("{cleared:?}") };
-    let first = key.sign_operation(cleared, BLOCK.timestamp).await.unwrap();
+    let mandate = mandate();
+    let cleared = cleared_operation(&key, &chain, &policy(WORST), &mandate).await;
+    let sealed = key.sign_operation(cleared, BLOCK.timestamp).await.unwrap();
+    let mut afloat = sealed.keep(&mandate, BLOCK.timestamp).await.unwrap();
+    let first = afloat.last().clone();
     let (least, ceiling) = (first.plan.offer.raised(), U256::from(125 * 12));
     assert_eq!(least, Offer { max_fee_per_gas: 12, max_priority_fee_per_gas: 2 });
 
     let raised = key.raise_operation(&first, least, ceiling).await.unwrap();
+    afloat.keep(raised, &mandate, BLOCK.timestamp).await.unwrap();
 
+    let raised = afloat.last();
     assert_eq!((raised.plan.nonce, &raised.draft), (first.plan.nonce, &first.draft));
     assert_eq!(raised.plan.offer, least);
     assert_ne!(raised.hash, first.hash);

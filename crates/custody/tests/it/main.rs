@@ -7,6 +7,7 @@
     clippy::indexing_slicing,
     reason = "helpers of tests may fail loudly"
 )]
+#![expect(clippy::disallowed_methods, reason = "tests of what comes after a judgement")]
 
 mod books;
 mod charter;

@@ -1,0 +1,248 @@
+//! INV-1, INV-5, INV-6, INV-10: what is signed is in the books before anybody has it, and a process that ends at any moment leaves
+//! what the next one brings to its end: nothing is done twice, and nothing is forgotten.
+
+use alloy::primitives::{B256, Bytes, U256, hex};
+use anyhow::{Context as _, Result, bail, ensure};
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use bardo_store::{Archive, Store, StoreConfig, verify};
+use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, judged, swap};
+use golem_chain::{AccountKind, Foresight, Landing, Lane, LanePolicy, Node};
+use golem_custody::{
+    Books, IntentId, Judged, Mandate, Open, Password, Proposed, Redemption, SessionKey,
+};
+use std::{
+    env,
+    os::unix::process::ExitStatusExt as _,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
+use tempfile::TempDir;
+use tokio::process::Command;
+use url::Url;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const GOLEM: B256 = B256::repeat_byte(0x60);
+/// What a process has done when it ends at each step.
+const STEPS: [(&str, bool); 5] = [
+    ("intent.reserved", false),
+    ("intent.sealed", false),
+    ("intent.kept", true),
+    ("intent.ending", true),
+    ("intent.ended", true),
+];
+
+fn policy() -> LanePolicy {
+    LanePolicy {
+        confirmations: 1,
+        patience: PATIENCE,
+        poll: Duration::from_millis(20),
+        give_up: PATIENCE,
+        ..LanePolicy::default()
+    }
+}
+
+fn password() -> Result<Password> {
+    Password::typed("one key".to_owned().into()).context("a password")
+}
+
+/// An agent whose key lies in a file and whose books lie beside it.
+struct Desk {
+    stage: Stage,
+    agent: Agent,
+    folder: TempDir,
+    now: u64,
+}
+
+impl Desk {
+    async fn new() -> Result<Self> {
+        let stage = Stage::open().await?;
+        let owner = stage.owner(AccountKind::Stateless7702).await?;
+        let agent = Agent::hired(&stage, &owner, 20).await?;
+        let folder = tempfile::tempdir()?;
+        agent.key.save(&folder.path().join("key.json"), &password()?)?;
+        let now = stage.now().await?;
+        Ok(Self { stage, agent, folder, now })
+    }
+
+    fn sale(&self, usd: u64) -> Result<Redemption> {
+        self.agent.redemption(&swap(&self.stage, self.agent.account, dollars(usd)))
+    }
+
+    async fn sold(&self) -> Result<U256> {
+        let left = self.stage.balance_of(self.stage.book().usdc, self.agent.account).await?;
+        Ok(dollars(10_000) - left)
+    }
+
+    /// Another process with the same key and books, which redeems the sale of ten dollars.
+    fn victim(&self, url: &Url, crash_at: Option<&str>) -> Result<Command> {
+        let mut victim = Command::new(env::current_exe()?);
+        victim
+            .args(["--exact", "books::victim", "--nocapture"])
+            .env("BARDO_VICTIM", self.folder.path())
+            .env("BARDO_VICTIM_URL", url.as_str())
+            .env("BARDO_VICTIM_NOW", self.now.to_string())
+            .env("BARDO_VICTIM_CALL", hex::encode(self.sale(10)?.calldata()))
+            .stdout(Stdio::null())
+            .kill_on_drop(true);
+        if let Some(step) = crash_at {
+            victim.env("BARDO_CRASH_AT", step);
+        }
+        Ok(victim)
+    }
+
+    fn mandate(&self) -> Result<(Mandate, Arc<Store>)> {
+        mandate(self.folder.path())
+    }
+
+    async fn lane(&self, mandate: Mandate) -> Result<Lane<SessionKey>> {
+        let node = self.stage.node().clone();
+        lane(self.folder.path(), node, mandate, self.now).await
+    }
+
+    /// The audit chain as anybody finds it.
+    fn verified(&self) -> Result<Vec<String>> {
+        let mut archive = Archive::open(&self.folder.path().join("books"))?;
+        let (records, seals) = archive.audit()?;
+        let found = verify(&records, &seals, &[]);
+        ensure!(found.is_whole(), "{found}");
+        Ok(records.iter().map(|record| record.kind.clone()).collect())
+    }
+}
+
+fn mandate(folder: &Path) -> Result<(Mandate, Arc<Store>)> {
+    let config = StoreConfig { folder: folder.join("books"), golem: GOLEM, max_pages: None };
+    let store = Arc::new(Store::open(&config, None)?);
+    Ok((Mandate::by_hand(GOLEM, Default::default(), store.clone()), store))
+}
+
+async fn lane(folder: &Path, node: Node, mandate: Mandate, now: u64) -> Result<Lane<SessionKey>> {
+    let key = SessionKey::open(&folder.join("key.json"), &password()?)?;
+    Ok(Lane::open(Arc::new(Foresight::new(node)), key, mandate, policy(), move || now).await?)
+}
+
+async fn opened(store: &Store) -> Result<Vec<Open>> {
+    store.open().await.map_err(|fault| anyhow::anyhow!(fault))
+}
+
+/// The process that ends. It does nothing where nobody asked for it.
+#[tokio::test]
+async fn victim() -> Result<()> {
+    let Some(folder) = env::var_os("BARDO_VICTIM").map(PathBuf::from) else { return Ok(()) };
+    let url: Url = env::var("BARDO_VICTIM_URL")?.parse()?;
+    let now = env::var("BARDO_VICTIM_NOW")?.parse()?;
+    let call: Bytes = env::var("BARDO_VICTIM_CALL")?.parse()?;
+    let sale = Redemption::decode(DELEGATION_MANAGER, &call).context("no redemption")?;
+    let (mandate, _store) = mandate(&folder)?;
+    let lane = lane(&folder, Node::connect(&url).await?, mandate, now).await?;
+    done(&lane.redeem(judged(sale)).await?)
+}
+
+fn done(landing: &Landing) -> Result<()> {
+    match landing {
+        Landing::Done(receipt) if receipt.success => Ok(()),
+        other => bail!("not done: {other:?}"),
+    }
+}
+
+/// kill -9 at every step: the next process finishes what was signed, gives back what was not, and its own deed is one more.
+#[tokio::test]
+async fn a_process_that_ends_at_any_step_leaves_nothing_undone_and_nothing_doubled() -> Result<()> {
+    for (step, leaves) in STEPS {
+        let desk = Desk::new().await?;
+        let url = desk.stage.chain().url();
+        let status = desk.victim(url, Some(step))?.status().await?;
+        assert_eq!(status.signal(), Some(9), "{step}: {status}");
+
+        let (mandate, store) = desk.mandate()?;
+        let open = opened(&store).await?;
+        let lane = desk.lane(mandate).await?;
+        let ends = lane.finish().await;
+
+        let settled = usize::from(step == "intent.ended");
+        assert_eq!(open.len(), 1 - settled, "{step}");
+        assert_eq!(ends.len(), usize::from(leaves) - settled, "{step}: {ends:?}");
+        for (_, end) in ends {
+            done(&end?)?;
+        }
+        let first = if leaves { dollars(10) } else { U256::ZERO };
+        assert_eq!(desk.sold().await?, first, "{step}");
+        assert!(opened(&store).await?.is_empty(), "{step}");
+        done(&lane.redeem(judged(desk.sale(20)?)).await?)?;
+        assert_eq!(desk.sold().await?, first + dollars(20), "{step}");
+        drop((lane, store));
+        let kinds = desk.verified()?;
+        ensure!(kinds.len() >= 4, "{step}: {kinds:?}");
+    }
+    Ok(())
+}
+
+/// The same while it waits: before the node has heard of it, and when the node has it and does not say so.
+#[tokio::test]
+async fn a_process_that_ends_while_it_waits_is_finished_by_the_next() -> Result<()> {
+    for (method, heard) in [("eth_sendRawTransaction", false), ("eth_getTransactionReceipt", true)]
+    {
+        let desk = Desk::new().await?;
+        let proxy = Proxy::before(desk.stage.chain().url(), Duration::ZERO).await?;
+        proxy.fail(method, 1, Fault::Stall);
+        let mut process = desk.victim(proxy.url(), None)?.spawn()?;
+        let stalled = async {
+            while proxy.failed() == 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            ended = process.wait() => bail!("{method}: it ended by itself: {ended:?}"),
+            () = stalled => {}
+        }
+        process.kill().await?;
+        assert_eq!(desk.sold().await?, if heard { dollars(10) } else { U256::ZERO }, "{method}");
+
+        let (mandate, store) = desk.mandate()?;
+        let lane = desk.lane(mandate).await?;
+        // Whoever does not ask what was left gets it handed in before his own.
+        done(&lane.redeem(judged(desk.sale(20)?)).await?)?;
+        let ends = lane.finish().await;
+
+        assert_eq!(desk.sold().await?, dollars(30), "{method}: {ends:?}");
+        assert!(opened(&store).await?.is_empty(), "{method}");
+    }
+    Ok(())
+}
+
+/// INV-6: a second process on the same books is refused, while the first lives.
+#[tokio::test]
+async fn a_second_process_on_the_same_books_signs_nothing() -> Result<()> {
+    let desk = Desk::new().await?;
+    let (mandate, store) = desk.mandate()?;
+
+    let refused = desk.victim(desk.stage.chain().url(), None)?.status().await?;
+
+    ensure!(!refused.success(), "it did");
+    assert_eq!(desk.sold().await?, U256::ZERO);
+    drop((mandate, store));
+    let taken = desk.victim(desk.stage.chain().url(), None)?.status().await?;
+    ensure!(taken.success(), "{taken}");
+    assert_eq!(desk.sold().await?, dollars(10));
+    Ok(())
+}
+
+/// INV-10: a name is used once, whatever became of it.
+#[tokio::test]
+async fn the_same_intent_twice_is_one_deed() -> Result<()> {
+    let desk = Desk::new().await?;
+    let (mandate, store) = desk.mandate()?;
+    let lane = desk.lane(mandate).await?;
+    let name = IntentId(B256::repeat_byte(7));
+    #[expect(clippy::disallowed_methods, reason = "what comes after a judgement is shown")]
+    let asked = || -> Result<Judged> { Ok(Proposed::new(name, desk.sale(10)?).by_hand()) };
+
+    done(&lane.redeem(asked()?).await?)?;
+    let again = lane.redeem(asked()?).await;
+
+    ensure!(!matches!(again, Ok(Landing::Done(_))), "{again:?}");
+    assert_eq!(desk.sold().await?, dollars(10));
+    assert!(opened(&store).await?.is_empty());
+    Ok(())
+}
