@@ -1,5 +1,5 @@
 use alloy::primitives::B256;
-use golem_chain::{LaneFault, printable};
+use golem_chain::{LaneFault, OwnerError, printable};
 use serde_json::{Value, json};
 use std::{
     io::{self, Write, stderr, stdout},
@@ -88,6 +88,10 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
         Err(failure) => {
             let (code, error) = match failure {
                 Failure::Use(error) => (2, error),
+                // Nothing was sent: that is a no, and not something that did not work.
+                Failure::Fault(error) if is_too_dear(&error) => {
+                    (1, error.context("--fee-ceiling says how much it may cost"))
+                }
                 Failure::Fault(error) => (3, error),
             };
             // Causes, outermost first; each message leaves its source to the next.
@@ -109,6 +113,10 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(3),
         _ => ExitCode::from(code),
     }
+}
+
+fn is_too_dear(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(OwnerError::FeeCeiling { .. }))
 }
 
 /// What was signed and handed to somebody, as long as this process runs.

@@ -12,7 +12,10 @@ pub(crate) use vault::{
     DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs,
 };
 
-use crate::{answer::tell, input};
+use crate::{
+    answer::{Failure, tell},
+    input,
+};
 use alloy::primitives::{Address, B256, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -543,8 +546,11 @@ impl SendArgs {
     }
 
     /// The fee ceiling in wei.
-    pub(crate) fn ceiling(&self) -> U256 {
-        self.fee_ceiling.unwrap_or(OWNER_FEE_CEILING)
+    pub(crate) fn ceiling(&self, node: &Node) -> Result<U256, Failure> {
+        Ok(match self.fee_ceiling {
+            Some(ceiling) => ceiling,
+            None => input::chain_ceiling(node)?.unwrap_or(OWNER_FEE_CEILING),
+        })
     }
 }
 
@@ -620,7 +626,7 @@ pub(crate) struct RedeemArgs {
     /// Folder of the key's books: what was signed and not seen to its end is brought there by the next redemption
     /// [default: what BARDO_DATA names, or bardo in your data folder; for a node on this machine a passing one]
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) data: Option<PathBuf>,
+    pub(crate) books: Option<PathBuf>,
     /// Hand what is signed to this endpoint alone [default: the one that the chain's file names, if it does]
     #[arg(long, value_name = "URL", value_parser = endpoint, conflicts_with = "bundler")]
     pub(crate) private_rpc: Option<Url>,

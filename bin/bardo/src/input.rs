@@ -4,7 +4,7 @@ use crate::{
 };
 use alloy::{
     hex,
-    primitives::{Address, B256, Bytes, keccak256},
+    primitives::{Address, B256, Bytes, U256, keccak256},
 };
 use anyhow::{Context, anyhow, bail, ensure};
 use bardo_bindings::{Chains, framework::PROXY_CODE_HASH};
@@ -247,6 +247,12 @@ pub(crate) fn proxy_code(file: Option<&Path>) -> Result<Bytes, Failure> {
         )));
     }
     Ok(code)
+}
+
+/// What a transaction may cost on a node's chain unless somebody says otherwise, where the chain's file says so.
+pub(crate) fn chain_ceiling(node: &Node) -> Result<Option<U256>, Failure> {
+    let chains = chains()?;
+    Ok(chains.of(node.chain_id()).and_then(|chain| chain.fee_ceiling).map(U256::from))
 }
 
 /// The chains that go by a name: those that came along, and those of the files in the folder that `BARDO_CHAINS` names.

@@ -18,6 +18,10 @@ pub struct ChainSpec {
     /// one is named, `bardo delegation redeem` sends there, unless it is told another.
     #[serde(default)]
     pub private_rpc: Option<String>,
+    /// Most that a transaction costs there unless somebody says otherwise, in millionths of a millionth of the chain's coin (wei).
+    /// Left out where the coin is ether.
+    #[serde(default)]
+    pub fee_ceiling: Option<u64>,
 }
 
 impl ChainSpec {

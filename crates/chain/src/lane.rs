@@ -23,7 +23,7 @@ use std::{
 };
 use tokio::{
     sync::{Mutex, OwnedMutexGuard},
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 /// Blocks before the one that something was judged on in which it is looked for too: a reorganisation may put it there.
@@ -505,7 +505,9 @@ impl<K: SessionSigner> Lane<K> {
         let mut was_mined = false;
         let mut fault = sent.complaint.take();
         loop {
-            match self.look(sent).await {
+            // Whoever was to be waited for so long is not waited for longer, whatever the node does.
+            let left = self.policy.give_up.saturating_sub(began.elapsed());
+            match timeout(left, self.look(sent)).await.unwrap_or(Ok(Sight::Nothing)) {
                 Ok(Sight::Deep(mined)) => return Ok(mined),
                 Ok(Sight::Displaced) => {
                     return Err(LaneFault::Displaced { sender: self.sender(), nonce: sent.nonce });
@@ -585,8 +587,8 @@ impl<K: SessionSigner> Lane<K> {
             return Ok(None);
         }
         let senders = node.senders(header.hash).await?;
-        let taker = senders.iter().find(|one| one.from == self.sender() && one.nonce == sent.nonce);
-        Ok(taker.map(|one| one.hash))
+        let (sender, place) = (self.sender(), sent.nonce);
+        Ok(senders.iter().find(|one| one.uses(sender, place)).map(|one| one.hash))
     }
 
     async fn find(&self, sent: &Sent) -> Result<Sight, ChainFault> {

@@ -19,6 +19,7 @@ mod shared;
 mod snapshot;
 mod survey;
 mod swap_grant;
+mod transport;
 mod vault;
 mod watch;
 
@@ -38,5 +39,6 @@ pub use registry::{Entry, GolemState, Heartbeat, Mood, Registry, Writing, Writte
 pub use shared::SharedAccount;
 pub use survey::{Part, Place, Standing, places};
 pub use swap_grant::SwapGrant;
+pub use transport::redacted;
 pub use vault::{AccountCode, Holdings, Moved, Withdrawal, Withdrawn, account_code};
 pub use watch::{End, Heads, WatchFault, watch};

@@ -1,24 +1,18 @@
-use crate::snapshot::Snapshot;
+use crate::{
+    snapshot::Snapshot,
+    transport::{ANSWER, is_busy, redacted, repeating, without_url},
+};
 use alloy::{
     consensus::Transaction as _,
-    eips::BlockNumberOrTag,
+    eips::{BlockNumberOrTag, eip7702::SignedAuthorization},
     primitives::{Address, B256, Bytes, U256},
-    providers::{DynProvider, Provider, ProviderBuilder, ext::DebugApi},
-    rpc::client::ClientBuilder,
+    providers::{DynProvider, Provider, ext::DebugApi},
     rpc::types::{
         Header, TransactionReceipt,
         trace::geth::{CallConfig, CallFrame, GethDebugTracingOptions, GethTrace},
     },
     sol_types::SolCall,
-    transports::{
-        RpcError, TransportErrorKind,
-        http::{
-            Client, Http,
-            reqwest::{self},
-        },
-        layers::RetryBackoffLayer,
-        utils::guess_local_url,
-    },
+    transports::{RpcError, TransportErrorKind, utils::guess_local_url},
 };
 use async_trait::async_trait;
 use golem_custody::{
@@ -32,17 +26,9 @@ use std::{
     },
     time::Duration,
 };
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
-/// How long a node may take for one answer.
-const ANSWER: Duration = Duration::from_secs(20);
-/// How often a node may say "too many requests" before it is believed.
-const TOO_MANY: u32 = 5;
-/// Wait after the first "too many requests"; after each further one it is longer.
-const BACKOFF: Duration = Duration::from_millis(100);
-/// What a free account of a public provider may ask in a second, in its units.
-const UNITS: u64 = 330;
 /// What nodes say of a transaction that they did not take: geth's words, and those of others beside them.
 const REJECTIONS: [&str; 14] = [
     "insufficient funds",
@@ -100,6 +86,14 @@ pub enum ChainFault {
         /// Why.
         source: Box<RpcError<TransportErrorKind>>,
     },
+    /// The node has no room for more requests.
+    #[error("node at {url} takes no more requests for now; wait a while, or use another")]
+    Busy {
+        /// Where, without credentials.
+        url: String,
+        /// In its own words.
+        source: Box<RpcError<TransportErrorKind>>,
+    },
     /// The bundler did not answer.
     #[error("the bundler at {url} does not answer as one; check the URL and that it runs")]
     NoBundler {
@@ -130,7 +124,7 @@ pub enum ChainFault {
     #[error("no HTTP client could be made")]
     Client {
         /// Why.
-        source: reqwest::Error,
+        source: alloy::transports::http::reqwest::Error,
     },
     /// The bundler refused something.
     #[error("the bundler refused {what}")]
@@ -257,7 +251,22 @@ pub(crate) struct Sender {
     pub(crate) hash: B256,
     pub(crate) from: Address,
     #[serde(with = "alloy::serde::quantity")]
-    pub(crate) nonce: u64,
+    nonce: u64,
+    /// Upgrades by EIP-7702 that it carries: each takes a place of its signer's too.
+    #[serde(default, rename = "authorizationList")]
+    authorizations: Option<Vec<SignedAuthorization>>,
+}
+
+impl Sender {
+    /// Whether it takes place `nonce` of the queue of `account`: as its transaction, or by an authorization in it.
+    pub(crate) fn uses(&self, account: Address, nonce: u64) -> bool {
+        let carried = || {
+            self.authorizations.iter().flatten().any(|one| {
+                one.nonce() == nonce && one.recover_authority().is_ok_and(|by| by == account)
+            })
+        };
+        (self.from == account && self.nonce == nonce) || carried()
+    }
 }
 
 /// What a node said to a signed transaction.
@@ -309,10 +318,15 @@ impl Node {
     /// The same, giving the node `answer` for each of its answers. Redirects are not followed: what
     /// is signed goes to the node that was named.
     pub async fn connect_within(url: &Url, answer: Duration) -> Result<Self, ChainFault> {
-        let provider = transport_within(url, answer, TOO_MANY)?;
-        let chain_id = provider.get_chain_id().await.map_err(|source| ChainFault::Unreachable {
-            url: redacted(url),
-            source: without_url(source).into(),
+        let provider = repeating(url, answer)?;
+        let chain_id = provider.get_chain_id().await.map_err(|source| {
+            let (url, busy) = (redacted(url), is_busy(&source));
+            let source = without_url(source).into();
+            if busy {
+                ChainFault::Busy { url, source }
+            } else {
+                ChainFault::Unreachable { url, source }
+            }
         })?;
         // A real node on this machine, or one behind a tunnel, is no chain to play with.
         let near = guess_local_url(url)
@@ -671,7 +685,11 @@ impl Node {
         let mut handed_in = began;
         let mut taken = matches!(fault, Some(ChainFault::PlaceTaken { .. })).then_some(began);
         loop {
-            match self.settled(tx.hash).await {
+            // Whoever was to be waited for so long is not waited for longer, whatever the node does.
+            let left = self.patience.saturating_sub(began.elapsed());
+            let late = || ChainFault::NotMined { hash: tx.hash, source: None };
+            let seen = timeout(left, self.settled(tx.hash)).await;
+            match seen.unwrap_or_else(|_elapsed| Err(late())) {
                 Ok(Some(receipt)) => {
                     self.has_reached(receipt.block_number.unwrap_or_default());
                     return Ok(receipt);
@@ -687,6 +705,8 @@ impl Node {
                     }
                 }
                 Ok(None) => {}
+                // That there was no time left is no fault of anybody's.
+                Err(ChainFault::NotMined { .. }) => {}
                 Err(away) => fault = fault.or(Some(away)),
             }
             // Where its place is taken, and not by itself, waiting is of no use: who has it is for the caller to see.
@@ -733,26 +753,6 @@ impl Submit for Node {
     }
 }
 
-/// A connection over HTTP, with the time that nodes have for an answer; every request is made once.
-pub(crate) fn once(url: &Url) -> Result<DynProvider, ChainFault> {
-    transport_within(url, ANSWER, 0)
-}
-
-fn transport_within(url: &Url, answer: Duration, retries: u32) -> Result<DynProvider, ChainFault> {
-    let client = Client::builder()
-        .timeout(answer)
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
-        .map_err(|source| ChainFault::Client { source: source.without_url() })?;
-    // A node that says "too many" was not harmed by the question.
-    let patient =
-        RetryBackoffLayer::new(retries, BACKOFF.as_millis().try_into().unwrap_or(u64::MAX), UNITS);
-    let client = ClientBuilder::default()
-        .layer(patient)
-        .transport(Http::with_client(client, url.clone()), guess_local_url(url));
-    Ok(ProviderBuilder::new().disable_recommended_fillers().connect_client(client).erased())
-}
-
 pub(crate) fn rpc(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind>) -> ChainFault {
     move |source| ChainFault::Rpc { what, source: without_url(source).into() }
 }
@@ -766,27 +766,4 @@ pub(crate) fn asks_for_more(refused: &ChainFault) -> bool {
         let words = error.message.to_lowercase();
         PRICE.iter().any(|known| words.contains(known))
     })
-}
-
-/// Providers put keys into paths and queries; the HTTP library quotes them in its errors, and a
-/// server may echo them in its body (ATK-35). The status stays, the text goes.
-pub(crate) fn without_url(error: RpcError<TransportErrorKind>) -> RpcError<TransportErrorKind> {
-    match error {
-        RpcError::Transport(TransportErrorKind::Custom(cause)) => {
-            match cause.downcast::<reqwest::Error>() {
-                Ok(http) => TransportErrorKind::custom(http.without_url()),
-                Err(other) => RpcError::Transport(TransportErrorKind::Custom(other)),
-            }
-        }
-        RpcError::Transport(TransportErrorKind::HttpError(http)) => {
-            TransportErrorKind::http_error(http.status, String::new())
-        }
-        RpcError::DeserError { err, .. } => RpcError::DeserError { err, text: String::new() },
-        other => other,
-    }
-}
-
-/// A URL without user, password, path and query: providers put keys there.
-pub(crate) fn redacted(url: &Url) -> String {
-    format!("{}://{}", url.scheme(), url.authority().rsplit('@').next().unwrap_or_default())
 }

@@ -4,9 +4,10 @@ use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
     foresight::redeemed,
     lane::BEFORE,
-    node::{LOOKS, Taken, asks_for_more, once, redacted, rpc, without_url},
+    node::{LOOKS, Taken, asks_for_more, rpc},
     printable,
     refusal::Failure,
+    transport::{once, redacted, without_url},
 };
 use alloy::{
     primitives::{Address, B256, Bytes, U256, hex},
@@ -27,7 +28,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::{
     sync::Mutex,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 use url::Url;
 
@@ -362,7 +363,9 @@ impl<K: SessionSigner> Operations<K> {
         let mut handed_over = began;
         let mut fault = sent.complaint.take();
         loop {
-            match self.look(sent).await {
+            // Whoever was to be waited for so long is not waited for longer, whatever the node does.
+            let left = self.policy.give_up.saturating_sub(began.elapsed());
+            match timeout(left, self.look(sent)).await.unwrap_or(Ok(Sight::Nothing)) {
                 Ok(Sight::Deep(landed)) => return Ok(*landed),
                 Ok(Sight::Displaced) => {
                     return Err(LaneFault::Displaced { sender: self.address(), nonce });

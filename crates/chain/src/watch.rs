@@ -13,7 +13,10 @@ use golem_delegation::{
     blast_radius::{BlastRadiusError, Ended, Life},
 };
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 use url::Url;
 
 /// New blocks of a chain: told by the node where it tells, asked for where it is silent.
@@ -25,6 +28,8 @@ pub struct Heads {
     node: Node,
     socket: Option<Url>,
     told: Option<Told>,
+    /// A subscription that is being made: one at a time.
+    calling: JoinSet<Option<Told>>,
     poll: Duration,
     last: Option<BlockRef>,
 }
@@ -39,8 +44,8 @@ struct Told {
 impl Heads {
     /// Of `node`, asked every `poll`.
     #[must_use]
-    pub const fn of(node: Node, poll: Duration) -> Self {
-        Self { node, socket: None, told: None, poll, last: None }
+    pub fn of(node: Node, poll: Duration) -> Self {
+        Self { node, socket: None, told: None, calling: JoinSet::new(), poll, last: None }
     }
 
     /// The same, told by the WebSocket at `url` as soon as there is one.
@@ -59,8 +64,8 @@ impl Heads {
     /// The next head that is not the last one: the newest there is, and not each one in between.
     pub async fn next(&mut self) -> Result<BlockRef, ChainFault> {
         loop {
-            if self.told.is_none() {
-                self.subscribe().await;
+            if self.subscribe() {
+                self.called().await;
             }
             let head = self.node.head().await?;
             if self.last != Some(head) {
@@ -74,7 +79,9 @@ impl Heads {
     /// Until something is told, or it is time to ask.
     async fn wait(&mut self) {
         let Some(told) = &mut self.told else {
-            sleep(self.poll).await;
+            if !self.called().await {
+                sleep(self.poll).await;
+            }
             return;
         };
         // A subscription that lags has missed what is asked for anyway; one that ended is made anew.
@@ -86,9 +93,22 @@ impl Heads {
         }
     }
 
-    async fn subscribe(&mut self) {
-        let Some(url) = &self.socket else { return };
-        // The library would try for ever by itself; here asking goes on meanwhile.
+    /// Whether who was called tells now; he has until it is time to ask.
+    async fn called(&mut self) -> bool {
+        if let Ok(Some(Ok(told))) = timeout(self.poll, self.calling.join_next()).await {
+            self.told = told;
+        }
+        self.told.is_some()
+    }
+
+    /// Begins to subscribe where nothing is told, and says whether it did. Asking goes on meanwhile: a server far away, or one that
+    /// is silent, holds up nothing.
+    fn subscribe(&mut self) -> bool {
+        if self.told.is_some() || !self.calling.is_empty() {
+            return false;
+        }
+        let Some(url) = &self.socket else { return false };
+        // The library would try for ever by itself.
         let connect = WsConnect::new(url.as_str()).with_max_retries(0);
         let made = async {
             let connection =
@@ -96,9 +116,13 @@ impl Heads {
             let blocks = connection.subscribe_blocks().await.map_err(rpc("new blocks"))?;
             Ok::<_, ChainFault>(Told { _connection: connection.erased(), blocks })
         };
-        self.told = timeout(self.poll, made).await.ok().and_then(Result::ok);
+        self.calling.spawn(async { timeout(CALLING, made).await.ok().and_then(Result::ok) });
+        true
     }
 }
+
+/// How long a socket may take to be opened and subscribed to: several round trips to the other side of the world.
+const CALLING: Duration = Duration::from_secs(10);
 
 /// How long a node that failed is left alone, at most.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -222,7 +222,7 @@ async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Resu
         Some(Fault::Stall) => return Ok(Reply::Never),
         Some(Fault::DropBefore) => return Ok(Reply::None),
         Some(Fault::TooMany) => {
-            return Ok(Reply::Whole(with_head("429 Too Many Requests", b"slow down")));
+            return Ok(Reply::Whole(too_many()));
         }
         Some(Fault::Claim(claimed)) => {
             let asked: serde_json::Value = serde_json::from_slice(body(request)?)?;
@@ -243,7 +243,7 @@ async fn answered(request: &[u8], node: &mut TcpStream, counts: &Counts) -> Resu
     let answer = message(node).await?;
     Ok(match fault {
         Some(Fault::DropAfter) => Reply::None,
-        Some(Fault::TooManyAfter) => Reply::Whole(with_head("429 Too Many Requests", b"slow down")),
+        Some(Fault::TooManyAfter) => Reply::Whole(too_many()),
         Some(Fault::Half) => {
             Reply::Part(answer.get(..answer.len() / 2).unwrap_or_default().to_vec())
         }
@@ -273,6 +273,11 @@ fn with_head(status: &str, body: &[u8]) -> Vec<u8> {
         body.len()
     );
     [head.as_bytes(), body].concat()
+}
+
+/// As public providers say it: come back in an hour.
+fn too_many() -> Vec<u8> {
+    with_head("429 Too Many Requests\r\nretry-after: 3600", b"no more for key=0123456789abcdef")
 }
 
 /// One message of HTTP/1.1 whose length is said.

@@ -3,9 +3,9 @@
 use alloy::{
     primitives::{Address, U256, keccak256},
     providers::ext::AnvilApi,
-    sol_types::SolValue,
+    sol_types::{Revert, SolError as _, SolValue},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use bardo_bindings::{
     defi::{Erc20, Erc4626, PriceFeed, QuoterV2, SwapRouter02, UniswapV3Pool},
     deployables,
@@ -14,17 +14,18 @@ use bardo_bindings::{
         STATELESS_7702_IMPL,
     },
 };
-use bardo_testkit::{Stage, dollars, root};
+use bardo_testkit::{Fault, Proxy, Stage, dollars, root};
 use golem_chain::{
-    Node,
+    ChainFault, Node,
     local::{LocalChain, LocalFiles},
 };
 use golem_delegation::{SigningDomain, enforcers};
 use std::{
     io::{BufRead, BufReader},
     process::{Command, Stdio},
-    time::Instant,
+    time::{Duration, Instant},
 };
+use tokio::time::timeout;
 
 #[tokio::test]
 async fn the_whole_field_stands_at_its_addresses() -> Result<()> {
@@ -315,5 +316,51 @@ async fn a_stranger_has_no_code_and_is_named() -> Result<()> {
     let error = stage.node().require("a thing", Address::repeat_byte(1)).await.unwrap_err();
 
     assert!(error.to_string().contains("a thing") && error.to_string().contains("8453"), "{error}");
+    Ok(())
+}
+
+/// X4: a contract may revert with any words, and so may the line to a node speak: those of a contract are its own, and nobody waits
+/// because of them.
+#[tokio::test]
+async fn a_contract_that_speaks_of_limits_has_reverted_and_is_not_asked_again() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let node = Node::connect(proxy.url()).await?;
+    let target = Address::repeat_byte(0xba);
+    // Error("rate limit: try again in 300s"): its bytes follow the code, which reverts with them.
+    let said = Revert::from("rate limit: try again in 300s").abi_encode();
+    let length = u8::try_from(said.len())?;
+    let code = [&[0x60, length, 0x60, 0x0b, 0x5f, 0x39, 0x60, length, 0x5f, 0xfd, 0x00][..], &said];
+    stage.node().provider().anvil_set_code(target, code.concat().into()).await?;
+    let _ = proxy.requests();
+
+    let asked = timeout(
+        Duration::from_secs(20),
+        node.read(target, Erc20::balanceOfCall { account: target }),
+    );
+    let fault = asked.await?.err().context("it answered")?;
+
+    let words = format!("{:#}", anyhow::Error::from(fault));
+    ensure!(words.contains("rate limit"), "{words}");
+    ensure!(proxy.requests() <= 2, "it was asked again");
+    Ok(())
+}
+
+/// ATK-35: whoever has no time is asked a few times, not for an hour; what he says beside it is not passed on.
+#[tokio::test]
+async fn a_node_that_has_no_time_is_asked_a_few_times_and_not_quoted() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    proxy.fail("eth_chainId", 3, Fault::TooMany);
+    let _node = Node::connect(proxy.url()).await?;
+    assert_eq!(proxy.failed(), 3, "three times no, and then yes");
+
+    proxy.fail("eth_chainId", 1_000, Fault::TooMany);
+    let away = timeout(Duration::from_secs(30), Node::connect(proxy.url())).await?;
+
+    let Err(fault @ ChainFault::Busy { .. }) = away else { bail!("{:?}", away.map(|_| ())) };
+    let words = format!("{:#}", anyhow::Error::from(fault));
+    ensure!(words.contains("429") && words.contains("wait a while"), "{words}");
+    ensure!(!words.contains("0123456789abcdef"), "{words}");
     Ok(())
 }

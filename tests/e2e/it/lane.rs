@@ -1,5 +1,6 @@
 //! One key's way to the chain: nothing is sent twice, and nothing is thought done that is not (SPEC X1, X4, D20).
 
+use crate::raw::RawKey;
 use alloy::{
     consensus::Transaction as _,
     primitives::{Address, B256, U256},
@@ -7,9 +8,14 @@ use alloy::{
     rpc::types::TransactionRequest,
 };
 use anyhow::{Context as _, Result, bail, ensure};
-use bardo_bindings::framework::DELEGATION_MANAGER;
-use bardo_testkit::{Agent, Fault, Owner, Proxy, Stage, dollars, judged, mandate, swap};
-use golem_chain::{AccountKind, Foresight, Landing, Lane, LaneFault, LanePolicy, Node, revocation};
+use bardo_bindings::{GolemRegistry, framework::DELEGATION_MANAGER, golem_registry};
+use bardo_testkit::{
+    Agent, Fault, Owner, Proxy, Stage, dollars, judged, mandate, swap, swap_grant, unsigned,
+};
+use golem_chain::{
+    AccountKind, ChainFault, Foresight, Landing, Lane, LaneFault, LanePolicy, Node,
+    OWNER_FEE_CEILING, OwnerCall, OwnerError, revocation,
+};
 use golem_custody::{
     ClearingPolicy, CustodyError, DenialCode, Execution, Password, Redemption, SessionKey,
     SessionSigner as _,
@@ -1027,5 +1033,68 @@ async fn what_a_node_takes_one_at_a_time_does_not_wait_out_its_patience() -> Res
     done(&landing)?;
     assert_eq!(proxy.failed(), 3);
     assert_eq!(line.sold(&stage).await?, dollars(10));
+    Ok(())
+}
+
+/// Whoever asks to be left alone for an hour is waited for as long as was said, and no longer.
+#[tokio::test]
+async fn a_node_that_wants_to_be_left_alone_does_not_hold_up_who_gave_up() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let hasty = LanePolicy { give_up: Duration::from_millis(500), ..policy() };
+    let line = Line::to(&stage, proxy.url(), 3, hasty).await?;
+    proxy.fail("eth_getTransactionReceipt", 1_000, Fault::TooMany);
+    let node = Node::connect(proxy.url()).await?.with_patience(Duration::from_millis(500));
+    let owner = line.owner.signer.address();
+    let call = OwnerCall::new(owner, golem_registry(), &GolemRegistry::revokeAllCall {});
+
+    let both = async {
+        let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
+        (outcome, call.send(&node, &line.owner.signer, OWNER_FEE_CEILING).await)
+    };
+    let (outcome, sent) = tokio::time::timeout(Duration::from_secs(2 * 3), both).await?;
+
+    ensure!(matches!(outcome, Err(LaneFault::Unsettled { .. })), "{outcome:?}");
+    ensure!(matches!(sent, Err(OwnerError::Chain(ChainFault::NotMined { .. }))), "{sent:?}");
+    Ok(())
+}
+
+/// EIP-7702: an authorization takes a place of its signer's queue as a transaction does. What was signed for that place never takes
+/// effect, and that is seen.
+#[tokio::test]
+async fn a_place_that_an_authorization_took_is_seen_to_be_taken() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let raw = RawKey::born(&stage).await?;
+    let folder = tempfile::tempdir()?;
+    let (file, password) = (
+        folder.path().join("key.json"),
+        Password::typed("one key".to_owned().into()).context("a password")?,
+    );
+    raw.owner(folder.path())?.save(&file, &password)?;
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 604_800)?;
+    let terms = swap_grant(&stage, raw.address(), owner.account.address, 3, window);
+    let grant = owner.signer.grant(&stage.domain(), unsigned(owner.account.address, &terms))?;
+    let context = PermissionContext::new(vec![grant])?;
+    let call = swap(&stage, owner.account.address, dollars(10));
+    let sale = Redemption::single(DELEGATION_MANAGER, context, &call);
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let key = SessionKey::open(&file, &password)?;
+    let node = Node::connect(stage.chain().url()).await?;
+    let foresight = Arc::new(Foresight::new(node));
+    let lane = Arc::new(Lane::open(foresight, key, mandate(), policy(), move || now).await?);
+    let going = Arc::clone(&lane);
+    let outcome = tokio::spawn(async move { going.redeem(judged(sale)).await });
+    until(&stage, raw.address(), |all| all.first().copied()).await?;
+
+    provider.anvil_drop_all_transactions().await?;
+    raw.upgraded_by(&stage, 0).await?;
+    provider.anvil_mine(Some(2), None).await?;
+
+    assert_eq!(provider.get_transaction_count(raw.address()).await?, 1);
+    let outcome = tokio::time::timeout(PATIENCE, outcome).await??;
+    ensure!(matches!(outcome, Err(LaneFault::Displaced { nonce: 0, .. })), "{outcome:?}");
     Ok(())
 }

@@ -4,8 +4,9 @@
 //! refused to it is refused by contracts alone.
 
 use alloy::{
-    network::{EthereumWallet, TransactionBuilder as _},
-    primitives::{Address, B256, Bytes, U256},
+    eips::eip7702::Authorization,
+    network::{EthereumWallet, TransactionBuilder as _, TransactionBuilder7702 as _},
+    primitives::{Address, B256, Bytes, Signature, U256, hex},
     providers::{Provider as _, ProviderBuilder},
     rpc::types::{TransactionReceipt, TransactionRequest},
     signers::{SignerSync as _, local::PrivateKeySigner},
@@ -14,13 +15,16 @@ use alloy::{
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::{
     DELEGATION_MANAGER, DelegationManager::redeemDelegationsCall, MODE_BATCH, MODE_SINGLE,
+    STATELESS_7702_IMPL,
 };
 use bardo_testkit::{Owner, STIPEND, Stage, judged};
 use golem_chain::explain_revert;
 use golem_custody::{
-    ClearingPolicy, Denial, DenialCode, Execution, Redemption, Rehearsal, encode_batch, rehearse,
+    ClearingPolicy, Denial, DenialCode, Execution, OwnerSigner, Redemption, Rehearsal,
+    encode_batch, rehearse,
 };
 use golem_delegation::{Caveat, Delegation, PermissionContext, ROOT_AUTHORITY};
+use std::{fs::OpenOptions, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
 
 /// A private key in somebody's hands.
 pub(crate) struct RawKey(PrivateKeySigner);
@@ -48,6 +52,35 @@ impl RawKey {
 
     pub(crate) const fn address(&self) -> Address {
         self.0.address()
+    }
+
+    /// The same key as an owner's.
+    pub(crate) fn owner(&self, folder: &Path) -> Result<OwnerSigner> {
+        let file = folder.join("key.hex");
+        let mut private = OpenOptions::new();
+        private.write(true).create_new(true).mode(0o600);
+        private.open(&file)?.write_all(hex::encode(self.0.to_bytes()).as_bytes())?;
+        Ok(OwnerSigner::from_key_file(&file)?)
+    }
+
+    /// Hands in somebody else's transaction with an authorization of this key at `nonce`.
+    pub(crate) async fn upgraded_by(&self, stage: &Stage, nonce: u64) -> Result<()> {
+        let authorization = Authorization {
+            chain_id: U256::from(stage.node().chain_id()),
+            address: STATELESS_7702_IMPL,
+            nonce,
+        };
+        let signature = Signature::try_from(&self.sign(authorization.signature_hash())?[..])?;
+        let carrier = Self::born(stage).await?;
+        let provider = ProviderBuilder::new()
+            .wallet(EthereumWallet::from(carrier.0.clone()))
+            .connect_http(stage.chain().url().clone());
+        let request = TransactionRequest::default()
+            .with_to(carrier.address())
+            .with_gas_limit(100_000)
+            .with_authorization_list(vec![authorization.into_signed(signature)]);
+        let _pending = provider.send_transaction(request).await?;
+        Ok(())
     }
 
     /// 65 bytes over whatever it is given: a thief's signer is not picky.

@@ -5,7 +5,7 @@ use crate::{
 };
 use anyhow::anyhow;
 use bardo_bindings::{ChainSpec, Chains};
-use golem_chain::{Part, Place, Standing, places};
+use golem_chain::{Part, Place, Standing, places, redacted};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub(crate) fn list() -> Result<Answer, Failure> {
         .all()
         .map(|chain| {
             let kind = if chain.testnet { "testnet" } else { "mainnet" };
-            let private = chain.private_rpc.as_deref().map(|url| format!("  private RPC {url}"));
+            let private = private_rpc(chain).map(|url| format!("  private RPC {url}"));
             let private = private.unwrap_or_default();
             format!(
                 "{:>9}  {:<14} {kind}  known, not checked{private}\n",
@@ -32,12 +32,21 @@ pub(crate) fn list() -> Result<Answer, Failure> {
                 "name": chain.name,
                 "chainId": chain.chain_id,
                 "testnet": chain.testnet,
-                "privateRpc": chain.private_rpc,
+                "privateRpc": private_rpc(chain),
                 "status": "known",
             })
         })
         .collect();
     Ok(Answer::yes(json!(rows), text))
+}
+
+/// Where a chain's signed transactions go alone, without what may be a key in it.
+fn private_rpc(chain: &ChainSpec) -> Option<String> {
+    let url = chain.private_rpc.as_deref()?;
+    Some(
+        url.parse()
+            .map_or_else(|_| "an address that cannot be read".to_owned(), |url| redacted(&url)),
+    )
 }
 
 /// `bardo chains check`: whether everything Bardo relies on stands on the chain behind a URL.

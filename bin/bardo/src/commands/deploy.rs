@@ -18,7 +18,7 @@ pub(crate) async fn deploy(args: &DeployArgs) -> Result<Answer, Failure> {
         .of(chain_id)
         .map_or_else(|| "unnamed chain".to_owned(), |chain| chain.name.clone());
     let Some(signer) = signer else { return check(&node, &name).await };
-    let ceiling = args.send.ceiling();
+    let ceiling = args.send.ceiling(&node)?;
 
     let contracts = deployables();
     // Drawn on standard error, and only where that is a terminal.

@@ -36,7 +36,7 @@ async fn register(args: &IdentityRegisterArgs) -> Result<Answer, Failure> {
     let signer = input::owner(&args.key)?;
     let node = args.send.connect().await?;
     let identities = open(&node, &args.at).await?;
-    let new = identities.register(&signer, &args.uri, args.send.ceiling()).await?;
+    let new = identities.register(&signer, &args.uri, args.send.ceiling(&node)?).await?;
     let json = json!({
         "agentId": new.agent_id.to_string(),
         "owner": signer.address(),

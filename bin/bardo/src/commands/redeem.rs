@@ -42,7 +42,7 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
         give_up: Duration::from_secs(args.timeout),
         ..LanePolicy::default()
     };
-    if let Some(ceiling) = args.fee_ceiling {
+    if let Some(ceiling) = args.fee_ceiling.or(input::chain_ceiling(&node)?) {
         policy.clearing.fee_ceiling = ceiling;
     }
     let foresight = Arc::new(Foresight::new(node.clone()));
@@ -92,7 +92,7 @@ struct Books {
 
 impl Books {
     fn open(args: &RedeemArgs, node: &Node, key: Address) -> Result<Self, Failure> {
-        let named = args.data.clone().or_else(|| env::var_os("BARDO_DATA").map(PathBuf::from));
+        let named = args.books.clone().or_else(|| env::var_os("BARDO_DATA").map(PathBuf::from));
         let (root, passing) = match named {
             Some(folder) => (folder, None),
             None if node.is_near() => {
@@ -112,7 +112,8 @@ impl Books {
 fn data_folder() -> Result<PathBuf, Failure> {
     let named = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = named("XDG_DATA_HOME").or_else(|| Some(named("HOME")?.join(".local/share")));
-    let folder = folder.context("neither XDG_DATA_HOME nor HOME is set: name a folder with --data");
+    let folder =
+        folder.context("neither XDG_DATA_HOME nor HOME is set: name a folder with --books");
     Ok(folder.or_use()?.join("bardo"))
 }
 

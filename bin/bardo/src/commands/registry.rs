@@ -42,7 +42,7 @@ async fn write(send: &SendArgs, key: &KeyArgs, writing: &Writing) -> Result<Answ
     let signer = input::owner(key)?;
     let node = send.connect().await?;
     let registry = Registry::open(&node).await?;
-    Ok(match registry.write(&signer, writing, send.ceiling()).await? {
+    Ok(match registry.write(&signer, writing, send.ceiling(&node)?).await? {
         Written::Refused { reason } => {
             let text = format!("refused: {reason}; nothing was sent");
             Answer::no(json!({ "written": false, "reason": reason }), text)

@@ -198,7 +198,7 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
         }
     }
     let before = what.mark(&node, owner).await?;
-    let ceiling = args.send.ceiling();
+    let ceiling = args.send.ceiling(&node)?;
     let sent = match keys.as_slice() {
         // One key may be enough for an account of several.
         [key] if owner == key.address() || SharedAccount::at(&node, owner).await.is_err() => {

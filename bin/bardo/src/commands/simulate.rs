@@ -5,7 +5,9 @@ use crate::{
 };
 use anyhow::{Context, anyhow};
 use golem_chain::Foresight;
-use golem_custody::{Asset, Change, Denial, Execution, Held, Outcome, Preview, Redemption};
+use golem_custody::{
+    Asset, Change, Denial, DenialCode, Execution, Held, Outcome, Preview, Redemption,
+};
 use golem_delegation::ANY_DELEGATE;
 use serde_json::{Value, json};
 
@@ -123,6 +125,11 @@ pub(crate) fn redemption(call: &CallArgs) -> Result<Redemption, Failure> {
 pub(crate) fn refused(denial: &Denial) -> Result<Answer, Failure> {
     let json = serde_json::to_value(denial)?;
     let by = denial.enforcer_name.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
-    let answer = Answer::no(json, format!("refused{by}: {denial}"));
+    let hint = if denial.code == DenialCode::FeeCeiling {
+        "; --fee-ceiling says how much it may"
+    } else {
+        ""
+    };
+    let answer = Answer::no(json, format!("refused{by}: {denial}{hint}"));
     Ok(answer.with("allowed", false).with("changes", json!([])))
 }

@@ -32,7 +32,7 @@ async fn create(args: &VaultCreateArgs) -> Result<Answer, Failure> {
     let signer = input::owner(&args.key)?;
     let account = derived(signer.address(), &args.vault)?;
     let node = args.send.connect().await?;
-    let receipt = account.create(&node, &signer, args.send.ceiling()).await?;
+    let receipt = account.create(&node, &signer, args.send.ceiling(&node)?).await?;
     let Account { address, owner, .. } = account;
     // Whose it is now: an owner may have passed his vault on.
     let found = account_code(&node, address).await?;
@@ -133,6 +133,7 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
         .collect::<Result<_, _>>()
         .or_use()?;
     let node = args.send.connect().await?;
+    let ceiling = args.send.ceiling(&node)?;
     let withdrawal = Withdrawal {
         to,
         tokens: args.tokens.clone(),
@@ -140,18 +141,18 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
         ether: args.all_ether,
     };
     let withdrawn = if keys.is_empty() {
-        match alone(args, &node, &signer, vault, from, &withdrawal).await {
+        match alone(ceiling, &node, &signer, vault, from, &withdrawal).await {
             // One key may be enough for an account of several.
             Err(OwnerError::NotTheOwner { .. } | OwnerError::UnknownCode { .. })
                 if SharedAccount::at(&node, from).await.is_ok() =>
             {
-                together(args, &node, &[signer], from, &withdrawal).await
+                together(ceiling, &node, &[signer], from, &withdrawal).await
             }
             withdrawn => withdrawn,
         }
     } else {
         let keys: Vec<OwnerSigner> = std::iter::once(signer).chain(keys).collect();
-        together(args, &node, &keys, from, &withdrawal).await
+        together(ceiling, &node, &keys, from, &withdrawal).await
     };
     let withdrawn = match withdrawn {
         Ok(withdrawn) => withdrawn,
@@ -195,7 +196,7 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
 }
 
 async fn alone(
-    args: &VaultWithdrawArgs,
+    ceiling: U256,
     node: &Node,
     signer: &OwnerSigner,
     vault: Option<Account>,
@@ -203,19 +204,19 @@ async fn alone(
     withdrawal: &Withdrawal,
 ) -> Result<Withdrawn, OwnerError> {
     let account = ruled(node, signer.address(), vault, from).await?;
-    account.withdraw(node, signer, withdrawal, args.send.ceiling()).await
+    account.withdraw(node, signer, withdrawal, ceiling).await
 }
 
 /// The same for an account that several keys rule: they sign, and one of them sends.
 async fn together(
-    args: &VaultWithdrawArgs,
+    ceiling: U256,
     node: &Node,
     keys: &[OwnerSigner],
     from: Address,
     withdrawal: &Withdrawal,
 ) -> Result<Withdrawn, OwnerError> {
     let shared = SharedAccount::at(node, from).await?;
-    shared.withdraw(node, keys, withdrawal, args.send.ceiling()).await
+    shared.withdraw(node, keys, withdrawal, ceiling).await
 }
 
 /// What nobody can have meant.

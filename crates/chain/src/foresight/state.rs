@@ -175,7 +175,7 @@ impl State {
             match ask(node, self.header.hash, wanted, codes).await {
                 Ok(answers) => break answers,
                 // Of several nodes behind one address one may not have the block yet.
-                Err(Refused::Alone(fault))
+                Err(Refused::Alone(fault) | Refused::Together(_, fault))
                     if lacks_block(&fault) && began.elapsed() < node.catching_up() =>
                 {
                     sleep(POLL).await;
@@ -299,8 +299,11 @@ async fn ask(
     while let Some(sent) = batches.sent.join_next().await {
         // A batch that panics would be a fault of ours; its answers never come, and so nothing is decided.
         if let Ok((size, Err(no))) = sent {
-            // What a node says to nothing in particular it says to all of it; anything else is no word of the node's.
-            let whole = no.as_error_resp().is_some();
+            // What a node says to nothing in particular it says to all of it, and so does a server that finds it too large. Anything
+            // else is no word of the node's.
+            let status = no.as_transport_err().and_then(|kind| kind.as_http_error());
+            let too_large = status.is_some_and(|http| matches!(http.status, 400 | 413));
+            let whole = no.as_error_resp().is_some() || too_large;
             let no = rpc("the state of a block")(no);
             refused = Some(if whole { Refused::Together(size, no) } else { Refused::Alone(no) });
         }
