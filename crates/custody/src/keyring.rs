@@ -2,7 +2,7 @@
 
 use crate::{
     BoxError, Cleared, ClearedOperation, CustodyError, KeyFileError, Keyring, Offer, Password,
-    SessionKey, SessionSigner, SignedOperation, SignedTransaction,
+    SessionKey, SessionSigner, SignedOperation, SignedTransaction, keyfile,
 };
 use alloy_primitives::{Address, U256};
 use async_trait::async_trait;
@@ -66,6 +66,7 @@ impl Keys {
 
     /// Those in a folder of the owner's; a first key is born where there is none.
     pub fn local(folder: &Path, password: Password) -> Result<Self, KeyFileError> {
+        keyfile::clear_staging(folder)?;
         let files = Files { folder: folder.to_owned(), password };
         let current = match files.open(CURRENT)? {
             Some(key) => key,
