@@ -2,7 +2,7 @@
 
 use crate::{
     Bid, CustodyError, Ending, IntentId, Judged, Mandate, Open, Redemption, Route, SignedOperation,
-    SignedTransaction, crash, intent::unwritten,
+    SignedTransaction, crash::Failpoint, intent::unwritten,
 };
 use alloy_primitives::{Address, B256, Bytes, U256};
 use std::mem;
@@ -81,11 +81,11 @@ impl<T: Carried> Sealed<T> {
     /// Puts it into the books: from here on it may leave, and is theirs until its end.
     pub async fn keep(self, mandate: &Mandate, now: u64) -> Result<Afloat<T>, CustodyError> {
         let Self { unkept, judged, since } = self;
-        crash::at("intent.sealed");
+        Failpoint::IntentSealed.reached();
         let intent = judged.intent();
         let redemption = judged.redemption().clone();
         let last = unkept.kept(intent, since, mandate, now).await?;
-        crash::at("intent.kept");
+        Failpoint::IntentKept.reached();
         let before = Vec::new();
         Ok(Afloat { intent, redemption, judged: Some(judged), since, before, last })
     }
@@ -168,10 +168,10 @@ impl<T: Carried> Afloat<T> {
         ending: &Ending,
         now: u64,
     ) -> Result<(), CustodyError> {
-        crash::at("intent.ending");
+        Failpoint::IntentEnding.reached();
         let ended = mandate.books.settle(self.intent, ending, now).await;
         ended.map_err(unwritten("the end of an intent"))?;
-        crash::at("intent.ended");
+        Failpoint::IntentEnded.reached();
         Ok(())
     }
 

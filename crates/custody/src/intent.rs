@@ -2,7 +2,7 @@
 
 use crate::{
     Approvals, Approving, Books, BoxError, Caps, CustodyError, Denial, DenialCode, Entry, IntentId,
-    Question, Redemption, Reserving, crash,
+    Question, Redemption, Reserving, crash::Failpoint,
 };
 use alloy_primitives::{Address, B256, keccak256};
 use alloy_signer::k256::elliptic_curve::rand_core::{OsRng, RngCore as _};
@@ -282,7 +282,7 @@ impl Mandate {
         let reserving = self.books.reserve(&entry, &self.caps).await;
         Ok(match reserving.map_err(unwritten("the intent"))? {
             Reserving::Made => {
-                crash::at("intent.reserved");
+                Failpoint::IntentReserved.reached();
                 None
             }
             Reserving::Refused(denial) => Some(denial),

@@ -1,3 +1,4 @@
+use crate::crash::Failpoint;
 use alloy_primitives::hex;
 use alloy_signer::k256::elliptic_curve::rand_core::OsRng;
 use alloy_signer_local::PrivateKeySigner;
@@ -124,6 +125,25 @@ pub(crate) fn open_keystore(
     }
 }
 
+/// How the folders begin in which keys are sealed.
+const STAGING: &str = ".bardo-key-";
+
+/// Removes what a process that was killed while it sealed a key left in `folder`. A rotation could not wipe that copy: nobody
+/// knew of it. Only for a folder of one process's own.
+pub(crate) fn clear_staging(folder: &Path) -> Result<(), KeyFileError> {
+    let read = |source| KeyFileError::Read { path: folder.into(), source };
+    for entry in fs::read_dir(folder).map_err(read)? {
+        let entry = entry.map_err(read)?;
+        let ours = entry.file_name().as_encoded_bytes().starts_with(STAGING.as_bytes());
+        if ours && entry.file_type().map_err(read)?.is_dir() {
+            let path = entry.path();
+            fs::remove_dir_all(&path)
+                .map_err(|source| KeyFileError::Write { path, source: source.into() })?;
+        }
+    }
+    Ok(())
+}
+
 /// Encrypts in a private folder of a name nobody can foresee, beside `path`, and links the file into
 /// place: it appears whole or not at all, and never replaces another.
 pub(crate) fn save_keystore(
@@ -142,7 +162,7 @@ fn write_keystore(
 ) -> Result<(), BoxedCause> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Private to us from the start, and gone with everything in it however this function ends.
-    let staging = tempfile::Builder::new().prefix(".bardo-key-").tempdir_in(parent)?;
+    let staging = tempfile::Builder::new().prefix(STAGING).tempdir_in(parent)?;
     let secret = Zeroizing::new(key.to_bytes().0);
     PrivateKeySigner::encrypt_keystore(
         staging.path(),
@@ -156,6 +176,8 @@ fn write_keystore(
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&whole)?;
     file.write_all(&sealed)?;
     file.sync_all()?;
+    Failpoint::KeySealed.reached();
     fs::hard_link(&whole, path)?;
+    Failpoint::KeyNamed.reached();
     Ok(())
 }

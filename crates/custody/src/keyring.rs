@@ -3,6 +3,7 @@
 use crate::{
     AuditHead, BoxError, ByOperation, ByTransaction, Cleared, CustodyError, KeyFileError, Keyring,
     Offer, Password, Sealed, SessionKey, SessionSigner, SignedOperation, SignedTransaction, Unkept,
+    keyfile,
 };
 use alloy_primitives::{Address, Bytes, U256};
 use async_trait::async_trait;
@@ -66,6 +67,7 @@ impl Keys {
 
     /// Those in a folder of the owner's; a first key is born where there is none.
     pub fn local(folder: &Path, password: Password) -> Result<Self, KeyFileError> {
+        keyfile::clear_staging(folder)?;
         let files = Files { folder: folder.to_owned(), password };
         let current = match files.open(CURRENT)? {
             Some(key) => key,

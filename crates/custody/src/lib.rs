@@ -6,6 +6,7 @@ mod clearance;
 #[cfg(feature = "test-utils")]
 pub mod crash;
 #[cfg(not(feature = "test-utils"))]
+#[expect(unreachable_pub, clippy::missing_const_for_fn, reason = "only tests see it, or do it")]
 mod crash;
 mod embedded;
 mod intent;

@@ -6,7 +6,7 @@
 //!
 //! Whoever stops anywhere goes on where he was; a step that was made is never made again, nor otherwise.
 
-use crate::{BoxError, SignIn, SignInError, Steps};
+use crate::{BoxError, SignIn, SignInError, Steps, crash::Failpoint};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use golem_delegation::Delegation;
 use serde::{Deserialize, Serialize};
@@ -116,6 +116,8 @@ pub enum Onboarding {
         owner: Address,
         /// What he chose.
         mode: CustodyMode,
+        /// What it began with. Its first grant is kept nowhere else.
+        means: Means,
     },
 }
 
@@ -131,6 +133,20 @@ impl Onboarding {
             Self::Registering { .. } => 5,
             Self::Summoning { .. } => 6,
             Self::Live { .. } => 7,
+        }
+    }
+
+    /// Where a test ends the process: before this is written down, and after.
+    const fn failpoints(&self) -> (Failpoint, Failpoint) {
+        use Failpoint::*;
+        match self {
+            Self::SigningIn { .. } => (OnboardingAsks, OnboardingAsked),
+            Self::ChoosingCustody { .. } => (OnboardingSignsIn, OnboardingSignedIn),
+            Self::SettingUpWallet { .. } => (OnboardingChooses, OnboardingChose),
+            Self::WritingStrategy { .. } => (OnboardingSetsUp, OnboardingSetUp),
+            Self::Registering { .. } => (OnboardingWrites, OnboardingWrote),
+            Self::Summoning { .. } => (OnboardingRegisters, OnboardingRegistered),
+            Self::Live { .. } => (OnboardingSummons, OnboardingSummoned),
         }
     }
 }
@@ -209,11 +225,13 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
     ) -> Result<Onboarding, OnboardingError> {
         let value =
             serde_json::to_value(&to).map_err(|source| OnboardingError::Unread { source })?;
+        let (before, after) = to.failpoints();
+        before.reached();
         self.0
             .advance(CELL, version, &value, now)
             .await
             .map_err(|source| OnboardingError::Books { source })?;
-        crate::crash::at("onboarding.written");
+        after.reached();
         Ok(to)
     }
 
@@ -317,10 +335,10 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
     /// Step 6: the first tick.
     pub async fn summoned(&self, golem: B256, now: u64) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
-        let Some(Onboarding::Summoning { owner, mode, .. }) = at else {
+        let Some(Onboarding::Summoning { owner, mode, means, .. }) = at else {
             return Err(out_of_step(at.as_ref(), 6));
         };
-        self.write(version, Onboarding::Live { golem, owner, mode }, now).await
+        self.write(version, Onboarding::Live { golem, owner, mode, means }, now).await
     }
 }
 

@@ -8,8 +8,12 @@
 //!
 //! The new key signs nothing before it is in the old one's place, and from then on there is no old one: never do two keys have
 //! live budgets (INV-7). While the owner is away the old key works on until its grant ends; nobody but him issues a grant.
+//!
+//! Every step has the grants that count with it, since a process can end before its caller has kept them; and the highest epoch
+//! that the owner was ever asked for: whoever is asked again after a crash is asked for a higher one, since of two grants of
+//! one epoch neither ends the other.
 
-use crate::{Books, BoxError, Steps};
+use crate::{Books, BoxError, Steps, crash::Failpoint};
 use alloy_primitives::Address;
 use async_trait::async_trait;
 use golem_delegation::{
@@ -64,6 +68,8 @@ pub enum RotationReason {
     Budget,
     /// The owner wants another.
     Asked,
+    /// It ended with its process (SPEC D21).
+    Gone,
 }
 
 impl RotationPolicy {
@@ -110,10 +116,15 @@ pub trait Keyring: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Rotation {
-    /// Nothing is under way. The last one, if there was any, put `key` in its place.
+    /// Nothing is under way.
     Resting {
         /// Whose turn it is.
         key: Address,
+        /// The last grant in use. One of another key is of one that is gone: `key` has none, and observes until the owner
+        /// gives it one (SPEC D21).
+        grant: Delegation,
+        /// The highest epoch that was asked for.
+        epoch: u16,
     },
     /// There is a next key, and the owner was asked for its grant.
     Asked {
@@ -123,6 +134,12 @@ pub enum Rotation {
         new: Address,
         /// Why.
         reason: RotationReason,
+        /// What the old one may do.
+        grant: Delegation,
+        /// What the owner is to sign.
+        wanted: Delegation,
+        /// The highest epoch that was asked for.
+        epoch: u16,
     },
     /// The owner signed: the next key takes its place as soon as nothing of the old one is afloat.
     Granted {
@@ -130,9 +147,23 @@ pub enum Rotation {
         old: Address,
         /// The one that follows.
         new: Address,
-        /// What it may do.
+        /// What the old one could do.
+        before: Delegation,
+        /// What the new one may do.
         grant: Delegation,
+        /// The highest epoch that was asked for.
+        epoch: u16,
     },
+}
+
+impl Rotation {
+    const fn epoch(&self) -> u16 {
+        match self {
+            Self::Resting { epoch, .. }
+            | Self::Asked { epoch, .. }
+            | Self::Granted { epoch, .. } => *epoch,
+        }
+    }
 }
 
 /// Why a rotation does not go on.
@@ -232,34 +263,46 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
         now: u64,
     ) -> Result<Delegation, RotationError> {
         let keyring = |source| RotationError::Keyring { source };
-        let old = grant.delegate;
-        let new = self.keyring.next().await.map_err(keyring)?;
-        let wanted = Grant::read(grant, environment)?.rotate(new)?.delegation;
-        match self.at().await? {
-            (_, Some(Rotation::Granted { .. })) => {
-                return Err(RotationError::OutOfStep { at: "granted", wanted: "begun" });
-            }
-            (_, Some(Rotation::Asked { old: before, new: asked, .. }))
-                if (before, asked) == (old, new) => {}
-            (version, _) => self.write(version, &Rotation::Asked { old, new, reason }, now).await?,
+        let (version, at) = self.at().await?;
+        if matches!(at, Some(Rotation::Granted { .. })) {
+            return Err(RotationError::OutOfStep { at: "granted", wanted: "begun" });
         }
-        crate::crash::at("rotation.asked");
+        let new = self.keyring.next().await.map_err(keyring)?;
+        Failpoint::RotationBorn.reached();
+        let asked = at.as_ref().map_or(0, Rotation::epoch);
+        if let Some(Rotation::Asked { new: waits, grant: before, wanted, .. }) = at
+            && (waits, &before) == (new, grant)
+        {
+            return Ok(wanted);
+        }
+        let renewal = Grant::read(grant, environment)?.rotate_past(new, asked)?;
+        let (wanted, epoch) = (renewal.delegation, renewal.charter.epoch);
+        let asked = Rotation::Asked {
+            old: grant.delegate,
+            new,
+            reason,
+            grant: grant.clone(),
+            wanted: wanted.clone(),
+            epoch,
+        };
+        self.write(version, &asked, now).await?;
+        Failpoint::RotationAsked.reached();
         Ok(wanted)
     }
 
-    /// Takes the owner's signature: of the very grant that follows from the one in use, and of no other.
+    /// Takes the owner's signature: of the very grant that he was asked for, and of no other.
     pub async fn granted(
         &self,
         signed: Delegation,
-        grant: &Delegation,
         owner: Address,
         domain: &SigningDomain,
-        environment: &Environment,
         now: u64,
     ) -> Result<(), RotationError> {
         let (version, at) = self.at().await?;
-        let (old, new) = match at {
-            Some(Rotation::Asked { old, new, .. }) => (old, new),
+        let (old, new, before, wanted, epoch) = match at {
+            Some(Rotation::Asked { old, new, grant, wanted, epoch, .. }) => {
+                (old, new, grant, wanted, epoch)
+            }
             Some(Rotation::Granted { grant, .. }) if grant == signed => return Ok(()),
             Some(Rotation::Granted { .. }) => {
                 return Err(RotationError::OutOfStep {
@@ -269,24 +312,22 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
             }
             _ => return Err(RotationError::OutOfStep { at: "resting", wanted: "granted" }),
         };
-        let no = |why| RotationError::NotTheNext { key: new, why };
-        if grant.delegate != old {
-            return Err(no("the one in use is another key's"));
-        }
-        let wanted = Grant::read(grant, environment)?.rotate(new)?.delegation;
         if wanted.hash() != signed.hash() {
-            return Err(no("it is not what he was asked for"));
+            let why = "it is not what he was asked for";
+            return Err(RotationError::NotTheNext { key: new, why });
         }
         domain.verify(&signed, owner).map_err(|source| RotationError::Unsigned { source })?;
-        self.write(version, &Rotation::Granted { old, new, grant: signed }, now).await?;
-        crate::crash::at("rotation.granted");
+        Failpoint::RotationAnswered.reached();
+        let granted = Rotation::Granted { old, new, before, grant: signed, epoch };
+        self.write(version, &granted, now).await?;
+        Failpoint::RotationGranted.reached();
         Ok(())
     }
 
     /// Puts the next key in its place, once nothing of the old one is afloat.
     pub async fn switch(&self, books: &dyn Books, now: u64) -> Result<Switching, RotationError> {
         let (version, at) = self.at().await?;
-        let Some(Rotation::Granted { old, new, grant }) = at else {
+        let Some(Rotation::Granted { old, new, grant, epoch, .. }) = at else {
             return Err(RotationError::OutOfStep { at: "not granted", wanted: "finished" });
         };
         let open = books.open().await.map_err(|source| RotationError::Books { source })?;
@@ -294,14 +335,15 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
         if afloat > 0 {
             return Ok(Switching::Waits(afloat));
         }
-        crate::crash::at("rotation.switching");
+        Failpoint::RotationSwitching.reached();
         // One that was switched before a crash is in its place already.
         if self.keyring.current().await != Some(new) {
             self.keyring.switch().await.map_err(|source| RotationError::Keyring { source })?;
         }
-        crate::crash::at("rotation.switched");
-        self.write(version, &Rotation::Resting { key: new }, now).await?;
-        crate::crash::at("rotation.resting");
+        Failpoint::RotationSwitched.reached();
+        let resting = Rotation::Resting { key: new, grant: grant.clone(), epoch };
+        self.write(version, &resting, now).await?;
+        Failpoint::RotationResting.reached();
         Ok(Switching::Done(new, Box::new(grant)))
     }
 
@@ -309,31 +351,32 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
     /// what was signed for them is nobody's (SPEC D21).
     pub async fn resume(&self, now: u64) -> Result<Option<Rotation>, RotationError> {
         let (version, at) = self.at().await?;
-        let gone = match &at {
-            Some(Rotation::Asked { old, new, .. }) => {
-                let next = self
-                    .keyring
-                    .next()
-                    .await
-                    .map_err(|source| RotationError::Keyring { source })?;
-                (next != *new || self.keyring.current().await != Some(*old)).then_some(*old)
-            }
-            Some(Rotation::Granted { old, new, .. }) => {
-                let current = self.keyring.current().await;
-                let switched = current == Some(*new);
-                let next = if switched {
-                    *new
-                } else {
-                    self.keyring.next().await.map_err(|source| RotationError::Keyring { source })?
-                };
-                (next != *new).then_some(*old)
-            }
-            _ => None,
+        let Some(at) = at else { return Ok(None) };
+        let current = self.keyring.current().await;
+        let whole = match &at {
+            Rotation::Resting { key, .. } => current.is_none_or(|current| current == *key),
+            Rotation::Asked { old, new, .. } => current == Some(*old) && self.waits(*new).await?,
+            Rotation::Granted { new, .. } => current == Some(*new) || self.waits(*new).await?,
         };
-        let Some(old) = gone else { return Ok(at) };
+        if whole {
+            return Ok(Some(at));
+        }
         self.keyring.discard().await.map_err(|source| RotationError::Keyring { source })?;
-        let key = self.keyring.current().await.unwrap_or(old);
-        self.write(version, &Rotation::Resting { key }, now).await?;
-        Ok(Some(Rotation::Resting { key }))
+        Failpoint::RotationDiscarded.reached();
+        let (last, grant, epoch) = match at {
+            Rotation::Resting { key, grant, epoch } => (key, grant, epoch),
+            Rotation::Asked { old, grant, epoch, .. } => (old, grant, epoch),
+            Rotation::Granted { old, before, epoch, .. } => (old, before, epoch),
+        };
+        let resting = Rotation::Resting { key: current.unwrap_or(last), grant, epoch };
+        self.write(version, &resting, now).await?;
+        Failpoint::RotationForgotten.reached();
+        Ok(Some(resting))
+    }
+
+    /// Whether the next key is this one.
+    async fn waits(&self, new: Address) -> Result<bool, RotationError> {
+        let next = self.keyring.next().await;
+        Ok(next.map_err(|source| RotationError::Keyring { source })? == new)
     }
 }

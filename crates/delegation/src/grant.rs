@@ -423,7 +423,11 @@ impl<'a> Grant<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next_charter(&self) -> Result<GolemCharter, GrantError> {
-        let epoch = self.charter.epoch;
+        self.charter_past(0)
+    }
+
+    fn charter_past(&self, asked: u16) -> Result<GolemCharter, GrantError> {
+        let epoch = self.charter.epoch.max(asked);
         // The registry never admits the last number there is.
         let next = epoch.checked_add(1).filter(|next| *next != u16::MAX);
         let epoch = next.ok_or(GrantError::LastEpoch { epoch })?;
@@ -497,6 +501,38 @@ impl<'a> Grant<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rotate(&self, key: Address) -> Result<Renewal, GrantError> {
+        self.rotate_past(key, 0)
+    }
+
+    /// The same, where the owner was asked before: above `asked` too, so that no two keys ever have grants of one epoch, of
+    /// which neither would end the other.
+    ///
+    /// ```
+    /// use golem_delegation::grant::Grant;
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// let grant = Grant::read(&root, &environment)?;
+    /// let lost = grant.rotate(Address::repeat_byte(8))?.charter.epoch;
+    /// assert_eq!(grant.rotate_past(Address::repeat_byte(9), lost)?.charter.epoch, lost + 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rotate_past(&self, key: Address, asked: u16) -> Result<Renewal, GrantError> {
         let old = self.charter.agent_key;
         if key == old {
             return Err(GrantError::Key { key, why: "it is the old one" });
@@ -505,7 +541,7 @@ impl<'a> Grant<'a> {
             let why = "the grant is not to its charter's key";
             return Err(GrantError::Key { key: self.delegation.delegate, why });
         }
-        let mut next = self.next_charter()?;
+        let mut next = self.charter_past(asked)?;
         next.agent_key = key;
         rename(&mut next.listing, old, key);
         let rules = self.rules.iter().map(|rule| {

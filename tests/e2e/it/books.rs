@@ -9,6 +9,7 @@ use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, judged, swap};
 use golem_chain::{AccountKind, Foresight, Landing, Lane, LanePolicy, Node};
 use golem_custody::{
     Books, IntentId, Judged, Mandate, Open, Password, Proposed, Redemption, SessionKey,
+    crash::Failpoint,
 };
 use std::{
     env,
@@ -24,14 +25,13 @@ use url::Url;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const GOLEM: B256 = B256::repeat_byte(0x60);
-/// What a process has done when it ends at each step.
-const STEPS: [(&str, bool); 5] = [
-    ("intent.reserved", false),
-    ("intent.sealed", false),
-    ("intent.kept", true),
-    ("intent.ending", true),
-    ("intent.ended", true),
-];
+/// The places at which a process ends, and whether something was signed by then that may have left.
+fn steps() -> impl Iterator<Item = (Failpoint, bool)> {
+    let of_intents = Failpoint::ALL.iter().filter(|point| point.name().starts_with("intent."));
+    of_intents.map(|point| {
+        (*point, !matches!(point, Failpoint::IntentReserved | Failpoint::IntentSealed))
+    })
+}
 
 fn policy() -> LanePolicy {
     LanePolicy {
@@ -149,7 +149,8 @@ fn done(landing: &Landing) -> Result<()> {
 /// kill -9 at every step: the next process finishes what was signed, gives back what was not, and its own deed is one more.
 #[tokio::test]
 async fn a_process_that_ends_at_any_step_leaves_nothing_undone_and_nothing_doubled() -> Result<()> {
-    for (step, leaves) in STEPS {
+    for (point, leaves) in steps() {
+        let step = point.name();
         let desk = Desk::new().await?;
         let url = desk.stage.chain().url();
         let status = desk.victim(url, Some(step))?.status().await?;
@@ -160,7 +161,7 @@ async fn a_process_that_ends_at_any_step_leaves_nothing_undone_and_nothing_doubl
         let lane = desk.lane(mandate).await?;
         let ends = lane.finish().await;
 
-        let settled = usize::from(step == "intent.ended");
+        let settled = usize::from(point == Failpoint::IntentEnded);
         assert_eq!(open.len(), 1 - settled, "{step}");
         assert_eq!(ends.len(), usize::from(leaves) - settled, "{step}: {ends:?}");
         for (_, end) in ends {

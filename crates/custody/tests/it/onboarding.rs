@@ -79,6 +79,7 @@ async fn from_each_step_only_the_next_can_be_made() {
 #[tokio::test]
 async fn what_was_made_is_there_for_whoever_comes_next() {
     let (owner, books) = (OwnerSigner::born(), MemoryBooks::default());
+    let means = wallet(&owner);
     for number in 0..=6u8 {
         // As after a restart: nothing but the books is kept.
         make(&OnboardingSteps::new(&books), &owner, number).await.unwrap();
@@ -87,7 +88,7 @@ async fn what_was_made_is_there_for_whoever_comes_next() {
     let at = OnboardingSteps::new(&books).at().await.unwrap();
 
     let (golem, mode) = (B256::repeat_byte(3), CustodyMode::Delegation);
-    assert_eq!(at, Some(Onboarding::Live { golem, owner: owner.address(), mode }));
+    assert_eq!(at, Some(Onboarding::Live { golem, owner: owner.address(), mode, means }));
     assert_eq!(books.kinds(), ["onboarding"; 7], "each step is in the log");
 }
 

@@ -10,12 +10,14 @@
 
 mod audit;
 mod books;
+mod crashes;
 mod durability;
 mod fuzz_bodies;
 mod fuzzing;
 mod grimoire;
 mod kills;
 mod kit;
+mod lives;
 mod opening;
 mod owner;
 mod properties;

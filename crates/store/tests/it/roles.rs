@@ -2,7 +2,7 @@
 //!
 //! A child speaks on standard error, a line at a time; standard output belongs to the test runner.
 
-use crate::{durability, kills, opening, owner};
+use crate::{durability, kills, lives, opening, owner};
 use std::{
     env,
     io::Write,
@@ -57,6 +57,7 @@ fn a_child_plays_its_part() {
         "fill" => opening::fill(&folder),
         "load" => kills::load(&folder),
         "one-by-one" => durability::one_by_one(&folder),
+        "live" => lives::live(&folder),
         "race" => owner::race(&folder),
         other => panic!("no role {other}"),
     }
