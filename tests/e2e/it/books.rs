@@ -2,6 +2,7 @@
 //! what the next one brings to its end: nothing is done twice, and nothing is forgotten.
 
 use alloy::primitives::{B256, Bytes, U256, hex};
+use alloy::providers::ext::AnvilApi as _;
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::{Archive, Store, StoreConfig, verify};
@@ -245,5 +246,40 @@ async fn the_same_intent_twice_is_one_deed() -> Result<()> {
     ensure!(!matches!(again, Ok(Landing::Done(_))), "{again:?}");
     assert_eq!(desk.sold().await?, dollars(10));
     assert!(opened(&store).await?.is_empty());
+    Ok(())
+}
+
+/// INV-5: a price that is raised is in the books before the node has it, and they know both.
+#[tokio::test]
+async fn every_price_that_was_bid_is_in_the_books() -> Result<()> {
+    let desk = Desk::new().await?;
+    let provider = desk.stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let (mandate, store) = desk.mandate()?;
+    let (key, now) = (desk.folder.path().join("key.json"), desk.now);
+    let key = SessionKey::open(&key, &password()?)?;
+    let foresight = Arc::new(Foresight::new(desk.stage.node().clone()));
+    let eager = LanePolicy { patience: Duration::from_millis(100), ..policy() };
+    let lane = Lane::open(foresight, key, mandate, eager, move || now).await?;
+
+    let raised = async {
+        loop {
+            let open = opened(&store).await?;
+            if let Some([first, .., last]) = open.first().map(|one| &one.bids[..]) {
+                provider.anvil_set_auto_mine(true).await?;
+                provider.anvil_mine(Some(1), None).await?;
+                return anyhow::Ok((first.clone(), last.clone()));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let sale = judged(desk.sale(10)?);
+    let (landing, bids) = tokio::join!(lane.redeem(sale), tokio::time::timeout(PATIENCE, raised));
+
+    let (first, last) = bids??;
+    done(&landing?)?;
+    assert_eq!(first.place, last.place);
+    assert_ne!(first.hash, last.hash);
+    assert_eq!(desk.sold().await?, dollars(10));
     Ok(())
 }
