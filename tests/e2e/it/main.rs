@@ -3,6 +3,7 @@
 mod attenuation;
 mod budget;
 mod bundles;
+mod cage;
 mod chain;
 mod charter;
 mod embedded;
