@@ -139,7 +139,7 @@ async fn liquidity_is_its_two_tokens_and_no_trade_changes_that() -> Result<()> {
     near(of(&held, book.weth), 150)?;
     near(of(&held, book.usdc), 9_850)?;
     ensure!(total(&before).abs_diff(total(&held)) < 200_000, "{} {}", total(&before), total(&held));
-    // What the manager would pay out now, at a price that is the feeds' but for one swap: $2500 is a micro-dollar a 400,000,000th.
+    // What the manager would pay out now, at the feeds' price but for one swap: 400,000,000 wei to the micro-dollar.
     let seen = observe(field.stage.node(), DELEGATION_MANAGER, &chain, &[]).await?;
     let mut paid = U256::ZERO;
     for (token, unit) in [(book.weth, 400_000_000_u64), (book.usdc, 1)] {
@@ -171,8 +171,8 @@ async fn liquidity_is_its_two_tokens_and_no_trade_changes_that() -> Result<()> {
     Ok(())
 }
 
-/// Anybody can give liquidity away. Beside a token that the owner did not list it is nothing, whatever that token does; more of it
-/// than is looked at leaves the whole unknown, until it is taken back.
+/// Anybody can give liquidity away. Beside a token that the owner did not list it is nothing, whatever that token does; more
+/// of it than is looked at leaves the whole unknown, until it is taken back.
 #[tokio::test]
 async fn liquidity_that_was_given_away_counts_where_it_can_be_priced() -> Result<()> {
     let mut scene = Scene::open(|_| ()).await?;
