@@ -129,6 +129,7 @@ alloy_sol_types::sol! {
         function approve(address to, uint256 tokenId) external;
         function setApprovalForAll(address operator, bool approved) external;
         function multicall(bytes[] data) external payable returns (bytes[] results);
+        function factory() external view returns (address);
     }
 
     /// Uniswap's quoter; its answers come from a call that reverts inside.
@@ -153,6 +154,7 @@ alloy_sol_types::sol! {
         function deposit(uint256 assets, address receiver) external returns (uint256 shares);
         function withdraw(uint256 assets, address receiver, address owner) external returns (uint256 shares);
         function convertToAssets(uint256 shares) external view returns (uint256);
+        function previewMint(uint256 shares) external view returns (uint256);
     }
 
     /// A price feed with Chainlink's five functions, and the setter of the local chain's.

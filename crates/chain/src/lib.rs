@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod account;
+mod cage;
 mod deploy;
 mod enforcers;
 mod foresight;
@@ -24,6 +25,7 @@ mod vault;
 mod watch;
 
 pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
+pub use cage::{Ledger, boot, facts};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use enforcers::{bundle_enforcers, environment};
 pub use foresight::Foresight;

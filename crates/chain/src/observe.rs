@@ -30,9 +30,9 @@ use golem_delegation::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The chain's own coin.
-const COIN: Address = Address::ZERO;
+pub(crate) const COIN: Address = Address::ZERO;
 /// Liquidity positions that are looked at.
-const MAX_POSITIONS: u64 = 64;
+pub(crate) const MAX_POSITIONS: u64 = 64;
 /// Entries of a list of allowances that are looked at.
 const MAX_ENTRIES: usize = 64;
 /// Who pulls tokens that he was approved for.

@@ -143,16 +143,26 @@ impl<'a> Snapshot<'a> {
         to: Address,
         call: C,
     ) -> Result<C::Return, ChainFault> {
-        let request =
-            TransactionRequest::default().with_from(from).with_to(to).with_input(call.abi_encode());
-        let provider = self.node.provider();
-        let call = || provider.call(request.clone()).block(self.id());
-        let answer = patiently!(self, call().await.map_err(rpc(C::SIGNATURE)))?;
+        let answer = self.answer(from, to, &call).await?;
         C::abi_decode_returns_validate(&answer).map_err(|source| ChainFault::Answer {
             contract: to,
             what: C::SIGNATURE,
             source: source.into(),
         })
+    }
+
+    /// The same, for whoever reads the bytes himself.
+    pub(crate) async fn answer<C: SolCall>(
+        &self,
+        from: Address,
+        to: Address,
+        call: &C,
+    ) -> Result<Bytes, ChainFault> {
+        let request =
+            TransactionRequest::default().with_from(from).with_to(to).with_input(call.abi_encode());
+        let provider = self.node.provider();
+        let call = || provider.call(request.clone()).block(self.id());
+        patiently!(self, call().await.map_err(rpc(C::SIGNATURE)))
     }
 }
 
@@ -187,7 +197,7 @@ pub(crate) fn said<T>(answer: Result<T, ChainFault>) -> Result<Option<T>, ChainF
 }
 
 /// Nodes have a code for a revert, and where they have not, words.
-fn reverted(fault: &ChainFault) -> bool {
+pub(crate) fn reverted(fault: &ChainFault) -> bool {
     let ChainFault::Rpc { source, .. } = fault else { return false };
     source.as_error_resp().is_some_and(|error| {
         let words = error.message.to_lowercase();

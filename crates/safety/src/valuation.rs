@@ -308,8 +308,12 @@ impl<'a> Appraisal<'a> {
         Ok(Worth { out, back: U256::ZERO, pool_price, feed_price })
     }
 
-    /// Token1 for token0, in base units, times 2^128.
-    fn price_by_feeds(&self, token0: Address, token1: Address) -> Result<U256, ValuationRefusal> {
+    /// Token1 for token0, in base units, times 2^128. No pool is asked: whoever trades there moves what it says.
+    pub fn price_by_feeds(
+        &self,
+        token0: Address,
+        token1: Address,
+    ) -> Result<U256, ValuationRefusal> {
         let (priced0, answer0) = self.quote(token0)?;
         let (priced1, answer1) = self.quote(token1)?;
         let overflow = ValuationRefusal::Overflow;

@@ -4,6 +4,7 @@ mod attenuation;
 mod books;
 mod budget;
 mod bundles;
+mod cage;
 mod chain;
 mod charter;
 mod embedded;

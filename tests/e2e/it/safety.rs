@@ -86,7 +86,7 @@ const HARNESS: Address = Address::repeat_byte(0xaa);
 const NOW: u64 = 1_767_225_600;
 
 /// Runtime code of a contract of `contracts/test/harness`, as forge built it.
-fn built(name: &str) -> Result<Bytes> {
+pub(crate) fn built(name: &str) -> Result<Bytes> {
     let path = root().join(format!("contracts/out/RulesHarness.sol/{name}.json"));
     let json =
         fs::read_to_string(path).context("harness of the rules; build it with `make contracts`")?;
