@@ -65,6 +65,15 @@ pub struct Caps {
     pub owner_day: Option<u64>,
 }
 
+/// What counts against [`Caps`], in micro-dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// By one session key, in its whole life.
+    pub session: u64,
+    /// By the Golem, in the last 24 hours.
+    pub day: u64,
+}
+
 /// Whether a sum was set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -144,6 +153,9 @@ pub struct Open {
 pub trait Books: Send + Sync {
     /// Sets the sum of `entry` aside if all `caps` have room for it. A name that was used is refused.
     async fn reserve(&self, entry: &Entry, caps: &Caps) -> Result<Reserving, BoxError>;
+
+    /// What was reserved by second `at` and not given back: what a judgement goes by.
+    async fn spent(&self, session: Address, at: u64) -> Result<Spent, BoxError>;
 
     /// Keeps a signature, before anybody else has it.
     async fn signed(&self, intent: IntentId, bid: &Bid, at: u64) -> Result<(), BoxError>;

@@ -30,7 +30,7 @@ mod transaction;
 pub use afloat::{Afloat, Carried, Sealed, Unkept};
 pub use books::{
     Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
-    Open, Question, Reserving, Route, Step, Steps,
+    Open, Question, Reserving, Route, Spent, Step, Steps,
 };
 pub use clearance::{
     ByTransaction, Cleared, ClearingPolicy, CustodyError, Rehearsal, Rehearsed, Reservation, given,

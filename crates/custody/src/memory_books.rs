@@ -2,7 +2,7 @@
 
 use crate::{
     Audit, AuditHead, Bid, Books, BoxError, Caps, Denial, DenialCode, Ending, Entry, IntentId,
-    Open, Reserving, Step, Steps,
+    Open, Reserving, Spent, Step, Steps,
 };
 use alloy_primitives::{Address, B256, Bytes, keccak256};
 use async_trait::async_trait;
@@ -47,6 +47,19 @@ impl Kept {
         self.log.push((kind.to_owned(), body.clone()));
     }
 
+    fn spent(&self, session: Address, at: u64) -> Spent {
+        let spent = |counts: &dyn Fn(&Entry) -> bool| -> u64 {
+            let counted = self.intents.iter().filter(|(known, _, ending)| {
+                matches!(ending, None | Some(Ending::Done { .. })) && counts(known)
+            });
+            counted.map(|(known, ..)| known.micro_dollars).sum()
+        };
+        Spent {
+            session: spent(&|known| known.session == session),
+            day: spent(&|known| known.at.saturating_add(DAY) > at),
+        }
+    }
+
     fn find(
         &mut self,
         intent: IntentId,
@@ -66,14 +79,7 @@ impl Books for MemoryBooks {
                 "an intent of this name was used",
             )));
         }
-        let spent = |counts: &dyn Fn(&Entry) -> bool| -> u64 {
-            let counted = kept.intents.iter().filter(|(known, _, ending)| {
-                matches!(ending, None | Some(Ending::Done { .. })) && counts(known)
-            });
-            counted.map(|(known, ..)| known.micro_dollars).sum()
-        };
-        let session = spent(&|known| known.session == entry.session);
-        let day = spent(&|known| known.at.saturating_add(DAY) > entry.at);
+        let Spent { session, day } = kept.spent(entry.session, entry.at);
         for (spent, cap) in [(session, caps.session), (day, caps.day)] {
             if spent.saturating_add(entry.micro_dollars) > cap {
                 let words = format!("{spent} of {cap} micro-dollars are spent");
@@ -84,6 +90,10 @@ impl Books for MemoryBooks {
         kept.note("intent", &body);
         kept.intents.push((entry.clone(), Vec::new(), None));
         Ok(Reserving::Made)
+    }
+
+    async fn spent(&self, session: Address, at: u64) -> Result<Spent, BoxError> {
+        Ok(self.kept().spent(session, at))
     }
 
     async fn signed(&self, intent: IntentId, bid: &Bid, _at: u64) -> Result<(), BoxError> {

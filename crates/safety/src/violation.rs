@@ -97,6 +97,20 @@ pub struct Warning<'a> {
     at: u64,
 }
 
+impl Warning<'_> {
+    /// Where the Grimoire says it came from.
+    #[must_use]
+    pub const fn source(&self) -> &'static str {
+        self.source
+    }
+
+    /// The second in which it happened.
+    #[must_use]
+    pub const fn at(&self) -> u64 {
+        self.at
+    }
+}
+
 impl Violation {
     /// `said` is the text that led to it, if one did.
     #[must_use]

@@ -11,7 +11,7 @@ mod schema;
 mod steps;
 
 pub(crate) use audit::{append, audit_head, keep_seal, read_records, read_seals, refuse_forged};
-pub(crate) use books::{keep_bid, known, open_intents, reserve, settle};
+pub(crate) use books::{keep_bid, known, open_intents, reserve, settle, spent_by};
 pub(crate) use grimoire::{list, remember, search};
 pub use ledger::Replying;
 pub(crate) use ledger::{

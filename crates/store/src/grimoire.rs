@@ -1,4 +1,5 @@
 use alloy_primitives::Address;
+use golem_safety::Violation;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -104,6 +105,24 @@ pub struct NewMemory {
     pub data: Value,
     /// What it came of; these must be there.
     pub parents: Vec<MemoryId>,
+}
+
+impl NewMemory {
+    /// A refusal by policy, as a Golem remembers it (SPEC P2). Whatever led to it stays data.
+    #[must_use]
+    pub fn warning(violation: &Violation, golem: Address) -> Self {
+        let warning = violation.warning();
+        Self {
+            kind: MemoryKind::Warning,
+            author: golem,
+            source: warning.source().to_owned(),
+            at: warning.at(),
+            text: Untrusted::new(&*violation.denial().reason),
+            // A struct of words and numbers has no way to fail.
+            data: serde_json::to_value(&warning).unwrap_or_default(),
+            parents: Vec::new(),
+        }
+    }
 }
 
 /// Something remembered.

@@ -8,8 +8,8 @@ use crate::{
 use alloy_primitives::{Address, B256, Bytes};
 use async_trait::async_trait;
 use golem_custody::{
-    Audit, AuditHead, Bid, Books, BoxError, Caps, Ending, Entry, IntentId, Open, Reserving, Step,
-    Steps,
+    Audit, AuditHead, Bid, Books, BoxError, Caps, Ending, Entry, IntentId, Open, Reserving, Spent,
+    Step, Steps,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -155,6 +155,11 @@ impl Books for Store {
         let (entry, caps) = (entry.clone(), *caps);
         let work = move |desk: Desk<'_>| reserve(desk, &entry, &caps);
         Ok(self.writer.write("reserving", hold, work).await?)
+    }
+
+    async fn spent(&self, session: Address, at: u64) -> Result<Spent, BoxError> {
+        let read = move |database: &mut Database| db::spent_by(database.reading(), session, at);
+        Ok(self.reader.ask("reading what was spent", read).await?)
     }
 
     async fn signed(&self, intent: IntentId, bid: &Bid, at: u64) -> Result<(), BoxError> {

@@ -3,6 +3,7 @@
 mod boot;
 mod holdings;
 mod judging;
+mod pipeline;
 
 use crate::{
     field::Field,

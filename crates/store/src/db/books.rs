@@ -1,7 +1,9 @@
 use super::{DAY, append, counted, counts_from, stored, whose};
 use crate::StoreError;
 use alloy_primitives::{Address, B256, U256};
-use golem_custody::{Bid, Caps, Denial, DenialCode, Ending, Entry, IntentId, Open, Reserving};
+use golem_custody::{
+    Bid, Caps, Denial, DenialCode, Ending, Entry, IntentId, Open, Reserving, Spent,
+};
 use golem_delegation::blast_radius::Dollars;
 use rusqlite::{Connection, OptionalExtension, Params, params};
 use serde::de::DeserializeOwned;
@@ -100,15 +102,29 @@ fn room(
     // What cannot be stored cannot be counted: an error, and no cap is asked.
     stored("a sum in micro-dollars", entry.micro_dollars)?;
     let asked = entry.micro_dollars;
-    let session = spent(
-        connection,
-        "SELECT coalesce((SELECT micro_dollars FROM sessions WHERE session = ?1), 0)",
-        [entry.session.as_slice()],
-    )?;
+    let Spent { session, day } = spent_by(connection, entry.session, now)?;
     if !fits(asked, session, caps.session) {
         let whose = format!("session key {} in its whole life", entry.session);
         return Ok(Err(over(DenialCode::BudgetSession, asked, session, caps.session, &whose)));
     }
+    if !fits(asked, day, caps.day) {
+        let whose = format!("Golem {} in any 24 hours", entry.golem);
+        return Ok(Err(over(DenialCode::BudgetDay, asked, day, caps.day, &whose)));
+    }
+    Ok(Ok(now))
+}
+
+/// What counts for a session key, and for its Golem on the day before `now`.
+pub(crate) fn spent_by(
+    connection: &Connection,
+    session: Address,
+    now: u64,
+) -> Result<Spent, StoreError> {
+    let session = spent(
+        connection,
+        "SELECT coalesce((SELECT micro_dollars FROM sessions WHERE session = ?1), 0)",
+        [session.as_slice()],
+    )?;
     let day = spent(
         connection,
         "SELECT (SELECT coalesce(sum(micro_dollars), 0) FROM minutes WHERE minute > ?1 / 60)
@@ -116,11 +132,7 @@ fn room(
                  WHERE given_back = 0 AND at > ?1 AND at < (?1 / 60 + 1) * 60)",
         [a_day_before(now)?],
     )?;
-    if !fits(asked, day, caps.day) {
-        let whose = format!("Golem {} in any 24 hours", entry.golem);
-        return Ok(Err(over(DenialCode::BudgetDay, asked, day, caps.day, &whose)));
-    }
-    Ok(Ok(now))
+    Ok(Spent { session, day })
 }
 
 /// The last second that does not count any more: what was reserved a day ago to the second is a day ago.
