@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod books;
+mod bounds;
 mod clearance;
 #[cfg(feature = "test-utils")]
 pub mod crash;
@@ -28,6 +29,7 @@ pub use books::{
     Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
     Open, Question, Reserving, Route, Step, Steps,
 };
+pub use bounds::{DelegationBounds, DelegationBoundsError};
 pub use clearance::{Clearance, Cleared, ClearingPolicy, CustodyError, clear, given};
 pub use embedded::{
     AdmittedSigner, AllowedCall, Answered, AppSecret, AuthorizationKey, AuthorizationPublicKey,

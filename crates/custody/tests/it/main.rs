@@ -9,6 +9,7 @@
 )]
 
 mod books;
+mod bounds;
 mod charter;
 mod clearance;
 mod embedded;
