@@ -1,6 +1,7 @@
 //! Whole-stack tests against the real contracts on a local chain.
 
 mod attenuation;
+mod bounds;
 mod budget;
 mod bundles;
 mod chain;
