@@ -13,6 +13,7 @@ mod keyring;
 #[cfg(feature = "test-utils")]
 mod memory_books;
 mod metabolism;
+mod mode;
 mod onboarding;
 mod operation;
 mod owner;
@@ -47,6 +48,10 @@ pub use memory_books::MemoryBooks;
 pub use metabolism::{
     AGREEMENT, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism, Parameter,
     Recommendation, Sustainability, agree, inference_tier,
+};
+pub use mode::{
+    Acting, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
+    SettlementKind, SigningParty, Ticking,
 };
 pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
 pub use operation::{

@@ -16,6 +16,7 @@ mod embedded;
 mod keys;
 mod memory;
 mod metabolism;
+mod mode;
 mod onboarding;
 mod redaction;
 mod rotation;

@@ -16,6 +16,7 @@ mod fuzzing;
 mod grimoire;
 mod kills;
 mod kit;
+mod modes;
 mod opening;
 mod owner;
 mod properties;
