@@ -23,6 +23,7 @@ mod redemption;
 mod rotation;
 mod secret;
 mod session;
+mod settlement;
 mod sign_in;
 mod transaction;
 
@@ -70,5 +71,9 @@ pub use rotation::{
 };
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
+pub use settlement::{
+    BroughtHome, DeathOrder, DeathSettlement, DeathSteps, Effect, Estate, Exhaustion, ExpiryKind,
+    Positions, Settlement, SettlementError, Settling, Undertaker,
+};
 pub use sign_in::{SignIn, SignInError};
 pub use transaction::{Offer, SignedTransaction, TransactionPlan};

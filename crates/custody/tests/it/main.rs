@@ -20,3 +20,4 @@ mod mode;
 mod onboarding;
 mod redaction;
 mod rotation;
+mod settlement;
