@@ -10,6 +10,7 @@
 
 mod audit;
 mod books;
+mod deaths;
 mod durability;
 mod fuzz_bodies;
 mod fuzzing;
