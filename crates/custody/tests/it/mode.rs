@@ -10,6 +10,7 @@ use golem_custody::{
 };
 use golem_delegation::SigningDomain;
 use serde_json::{Value, json};
+use std::sync::Mutex;
 
 const NOW: u64 = 1_000_000;
 const DOMAIN: SigningDomain = SigningDomain { chain_id: 8453, manager: Address::repeat_byte(0xdb) };
@@ -74,15 +75,24 @@ async fn a_golem_without_a_mode_does_not_tick() {
     assert_eq!(books.kinds(), [""; 0]);
 }
 
-/// Books in which somebody else writes after each look.
-struct Raced<'a>(&'a MemoryBooks, Choice);
+/// Books in which somebody else writes after the first look.
+struct Raced<'a>(&'a MemoryBooks, Mutex<Option<Choice>>);
+
+impl<'a> Raced<'a> {
+    const fn by(books: &'a MemoryBooks, theirs: Choice) -> Self {
+        Self(books, Mutex::new(Some(theirs)))
+    }
+}
 
 #[async_trait]
 impl Steps for Raced<'_> {
     async fn load(&self, name: &str) -> Result<Option<Step>, BoxError> {
         let seen = self.0.load(name).await?;
-        let from = seen.as_ref().map_or(0, |step| step.version);
-        self.0.advance(name, from, &serde_json::to_value(self.1)?, NOW).await?;
+        let theirs = self.1.lock().unwrap().take();
+        if let Some(theirs) = theirs {
+            let from = seen.as_ref().map_or(0, |step| step.version);
+            self.0.advance(name, from, &serde_json::to_value(theirs)?, NOW).await?;
+        }
         Ok(seen)
     }
 
@@ -96,7 +106,8 @@ async fn of_two_who_choose_at_once_one_does() {
     let books = MemoryBooks::default();
     let theirs = Choice::Open { mode: CustodyMode::Embedded };
 
-    let mine = CustodyChoice::new(&Raced(&books, theirs)).choose(CustodyMode::LocalKey, NOW).await;
+    let mine =
+        CustodyChoice::new(&Raced::by(&books, theirs)).choose(CustodyMode::LocalKey, NOW).await;
 
     assert!(matches!(mine, Err(ChoiceError::Books { .. })), "{mine:?}");
     assert_eq!(CustodyChoice::new(&books).at().await.unwrap(), Some(theirs));
@@ -112,9 +123,10 @@ async fn no_choice_slips_in_beside_the_first_tick() {
     );
     let _ = CustodyChoice::new(&books).choose(CustodyMode::LocalKey, NOW).await.unwrap();
 
-    let tick = CustodyChoice::new(&Raced(&books, open)).tick(NOW).await;
+    let tick = CustodyChoice::new(&Raced::by(&books, open)).tick(NOW).await;
     assert!(matches!(tick, Err(ChoiceError::Books { .. })), "{tick:?}");
-    let late = CustodyChoice::new(&Raced(&books, fixed)).choose(CustodyMode::Embedded, NOW).await;
+    let late =
+        CustodyChoice::new(&Raced::by(&books, fixed)).choose(CustodyMode::Embedded, NOW).await;
     assert!(matches!(late, Err(ChoiceError::Books { .. })), "{late:?}");
 
     assert_eq!(CustodyChoice::new(&books).at().await.unwrap(), Some(fixed));
