@@ -34,7 +34,7 @@ const POINTS: [&str; 11] = [
     "settlement.settled",
 ];
 
-fn order() -> DeathOrder {
+const fn order() -> DeathOrder {
     let estate =
         Estate::Granted { delegation: B256::repeat_byte(8), cause: ExpiryKind::CallLimitReached };
     DeathOrder { golem: GOLEM, estate, exhaustion: None }
