@@ -2,6 +2,7 @@
 
 mod afloat;
 mod books;
+mod bounds;
 mod clearance;
 #[cfg(feature = "test-utils")]
 pub mod crash;
@@ -15,6 +16,7 @@ mod keyring;
 #[cfg(feature = "memory-books")]
 mod memory_books;
 mod metabolism;
+mod mode;
 mod onboarding;
 mod operation;
 mod owner;
@@ -24,6 +26,7 @@ mod redemption;
 mod rotation;
 mod secret;
 mod session;
+mod settlement;
 mod sign_in;
 mod transaction;
 
@@ -32,6 +35,7 @@ pub use books::{
     Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
     Open, Question, Reserving, Route, Spent, Step, Steps,
 };
+pub use bounds::{DelegationBounds, DelegationBoundsError};
 pub use clearance::{
     ByTransaction, Cleared, ClearingPolicy, CustodyError, Rehearsal, Rehearsed, Reservation, given,
     rehearse,
@@ -54,6 +58,10 @@ pub use metabolism::{
     AGREEMENT, DailyCosts, Disagreement, Fare, InferenceTier, Lifespan, Metabolism, Parameter,
     Recommendation, Sustainability, agree, inference_tier,
 };
+pub use mode::{
+    Acting, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
+    SettlementKind, SigningParty, Ticking,
+};
 pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
 pub use operation::{
     ByOperation, Operate, OperationDraft, OperationPlan, SessionAccount, SignedOperation,
@@ -71,5 +79,9 @@ pub use rotation::{
 };
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
+pub use settlement::{
+    BroughtHome, DeathOrder, DeathSettlement, DeathSteps, Effect, Estate, Exhaustion, ExpiryKind,
+    Positions, Settlement, SettlementError, Settling, Undertaker,
+};
 pub use sign_in::{SignIn, SignInError};
 pub use transaction::{Offer, SignedTransaction, TransactionPlan};

@@ -2,6 +2,7 @@
 
 mod attenuation;
 mod books;
+mod bounds;
 mod budget;
 mod bundles;
 mod cage;

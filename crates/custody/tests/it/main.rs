@@ -10,12 +10,15 @@
 #![expect(clippy::disallowed_methods, reason = "tests of what comes after a judgement")]
 
 mod books;
+mod bounds;
 mod charter;
 mod clearance;
 mod embedded;
 mod keys;
 mod memory;
 mod metabolism;
+mod mode;
 mod onboarding;
 mod redaction;
 mod rotation;
+mod settlement;

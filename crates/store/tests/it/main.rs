@@ -11,6 +11,7 @@
 mod audit;
 mod books;
 mod crashes;
+mod deaths;
 mod durability;
 mod fuzz_bodies;
 mod fuzzing;
@@ -18,6 +19,7 @@ mod grimoire;
 mod kills;
 mod kit;
 mod lives;
+mod modes;
 mod opening;
 mod owner;
 mod properties;

@@ -2,7 +2,7 @@
 //!
 //! A child speaks on standard error, a line at a time; standard output belongs to the test runner.
 
-use crate::{durability, kills, lives, opening, owner};
+use crate::{deaths, durability, kills, lives, opening, owner};
 use std::{
     env,
     io::Write,
@@ -59,6 +59,8 @@ fn a_child_plays_its_part() {
         "one-by-one" => durability::one_by_one(&folder),
         "live" => lives::live(&folder),
         "race" => owner::race(&folder),
+        "die" => deaths::die(&folder),
+        "choose" => deaths::choose(&folder),
         other => panic!("no role {other}"),
     }
 }

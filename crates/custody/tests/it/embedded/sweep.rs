@@ -4,9 +4,11 @@ use alloy_eips::eip2718::Decodable2718 as _;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use async_trait::async_trait;
 use golem_custody::{
-    Asset, AuthorizationKey, Backoff, BardoManifest, BoxError, DeferredPosition, DenialCode,
-    EmbeddedWallet, Gas, Holding, Purse, Receipt, RiskBounds, SignedTransaction, Step, Steps,
-    Submit, Sweep, SweepError, SweepOrder, Swept, TransactionPlan,
+    Asset, AuthorizationKey, Backoff, BardoManifest, BoxError, BroughtHome, CustodyMode,
+    DeathOrder, DeathSettlement, DeathSteps, DeferredPosition, DenialCode, Effect, EmbeddedWallet,
+    Estate, Gas, Holding, IntentId, MemoryBooks, Positions, Purse, Receipt, RiskBounds, Settling,
+    SignedTransaction, Step, Steps, Submit, Sweep, SweepError, SweepOrder, Swept, TransactionPlan,
+    Undertaker, WalletId,
 };
 use serde_json::{Value, json};
 use std::{
@@ -176,6 +178,17 @@ async fn run(
     ledger: &Ledger,
     now: u64,
 ) -> Result<Swept, SweepError> {
+    run_order(service, bounds, disk, ledger, &order(), now).await
+}
+
+async fn run_order(
+    service: &FakeService,
+    bounds: &RiskBounds,
+    disk: &Disk,
+    ledger: &Ledger,
+    order: &SweepOrder,
+    now: u64,
+) -> Result<Swept, SweepError> {
     let id = "a-wallet".to_owned().try_into().unwrap();
     let key = AuthorizationKey::born();
     let backoff = Backoff { first: 2, most: 2 };
@@ -183,7 +196,7 @@ async fn run(
     let policy = policy();
     let sweep =
         Sweep { wallet: &wallet, bounds, policy, steps: disk, submit: ledger, purse: ledger };
-    sweep.run(&order(), now, 0).await
+    sweep.run(order, now, 0).await
 }
 
 async fn swept(service: &FakeService, disk: &Disk, ledger: &Ledger) -> BardoManifest {
@@ -415,4 +428,85 @@ async fn a_manifest_is_named_by_its_canonical_form_and_reads_back_as_itself() {
     }
     let more = text.replacen('{', "{\"more\":1,", 1);
     assert!(serde_json::from_str::<BardoManifest>(&more).is_err(), "unknown fields");
+}
+
+/// The outside of a death in this mode: a real sweep, and what stands around it.
+struct Sweeper<'a> {
+    service: &'a FakeService,
+    disk: &'a Disk,
+    ledger: &'a Ledger,
+}
+
+/// A position that its pool does not give back.
+fn stuck() -> DeferredPosition {
+    DeferredPosition {
+        of: Holding::Position { contract: STRANGER, id: U256::from(3) },
+        amount: U256::from(9),
+        reason: "its pool is paused".to_owned(),
+        transaction: None,
+    }
+}
+
+#[async_trait]
+impl Undertaker for Sweeper<'_> {
+    async fn close_positions(&self, _: IntentId) -> Result<Effect<Positions>, BoxError> {
+        Ok(Effect::Done(Positions { settled: vec![], deferred: vec![stuck()] }))
+    }
+
+    async fn zero_allowances(&self, _: IntentId) -> Result<Effect<()>, BoxError> {
+        Ok(Effect::Done(()))
+    }
+
+    async fn bring_home(
+        &self,
+        _: IntentId,
+        order: &SweepOrder,
+    ) -> Result<Effect<BroughtHome>, BoxError> {
+        let bounds = bounds(self.service.wallet());
+        let swept = run_order(self.service, &bounds, self.disk, self.ledger, order, NOW).await;
+        Ok(swept?.into())
+    }
+
+    async fn close_registry(&self, _: IntentId, _: B256) -> Result<Effect<()>, BoxError> {
+        Ok(Effect::Done(()))
+    }
+
+    async fn end_keys(&self) -> Result<(), BoxError> {
+        Ok(())
+    }
+}
+
+/// SPEC K8: a death by this very sweep. Whatever write of it fails, or if the service is away, the death waits in its place.
+#[tokio::test]
+async fn a_death_in_embedded_mode_is_this_sweep_and_says_what_was_deferred() {
+    let wallet: WalletId = "a-wallet".to_owned().try_into().unwrap();
+    let order = DeathOrder { golem: GOLEM, estate: Estate::Provided { wallet }, exhaustion: None };
+    // The last run is one in which the service is away first.
+    let writes = 11;
+    for write in 1..=writes + 1 {
+        let (service, ledger, books) = (FakeService::new(), rich(), MemoryBooks::default());
+        let death = DeathSteps::new(&books, U256::from(100));
+        death.accept(CustodyMode::Embedded, order.clone(), NOW).await.unwrap();
+        let mut disk = Disk { crash: Some((write, true)), ..Disk::default() };
+        let away = write > writes;
+        if away {
+            service.next([Turn::Busy(None)]);
+        }
+
+        let by = Sweeper { service: &service, disk: &disk, ledger: &ledger };
+        let first = death.run(&by, NOW).await;
+        match &first {
+            Ok(Settling::Halted(no)) => assert!(away && no.code == DenialCode::WalletAway, "{no}"),
+            _ => assert!(!away && first.is_err(), "write {write}: {first:?}"),
+        }
+        disk.crash = None;
+        let by = Sweeper { service: &service, disk: &disk, ledger: &ledger };
+        let done = death.run(&by, NOW).await.unwrap();
+
+        let Settling::Done(DeathSettlement::PrivySweep { manifest }) = done else {
+            panic!("{done:?}");
+        };
+        assert_eq!(manifest.positions_deferred, [stuck()]);
+        assert_eq!(ledger.paid(), everything(), "once, and to the owner");
+    }
 }

@@ -1,8 +1,8 @@
 use super::{FakeService, NOW, OWNER, Turn, USDC, call, permitted, transfer};
 use alloy_primitives::{Address, U256};
 use golem_custody::{
-    Answered, AuthorizationKey, Backoff, DenialCode, EmbeddedWallet, Presence, SignedTransaction,
-    Verb, WalletError, WalletTransaction,
+    Acting, Answered, AuthorizationKey, Backoff, Custody as _, CustodyMode, DenialCode,
+    EmbeddedWallet, Observing, Presence, SignedTransaction, Verb, WalletError, WalletTransaction,
 };
 use serde_json::{Value, json};
 use std::error::Error as _;
@@ -204,4 +204,19 @@ async fn nothing_that_is_shown_has_the_key_in_it() {
     assert_eq!(error.source().unwrap().to_string(), "the connection ended");
     let shown = format!("{:?}", service.asked());
     assert!(!shown.contains("SigningKey") && !shown.contains("secret"), "{shown}");
+}
+
+/// SPEC K1, K5: behind the port of all modes, a service that is away is a Golem that looks on.
+#[tokio::test]
+async fn a_golem_of_a_service_that_is_away_looks_on() {
+    let service = FakeService::new();
+    let wallet = wallet(&service);
+    assert_eq!(wallet.mode(), CustodyMode::Embedded);
+    assert_eq!(wallet.acting().await, Acting::Signs(service.wallet()));
+    service.next([Turn::Lost]);
+    let _ = sign(&wallet, payment(), NOW).await;
+
+    let Presence::Away { since, next } = wallet.presence() else { panic!("it is here") };
+    let away = Observing::WalletAway { since, next };
+    assert_eq!(wallet.acting().await, Acting::Observes(away));
 }
