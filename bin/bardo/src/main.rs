@@ -24,7 +24,11 @@ async fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return answer::misused(&error),
     };
-    let result = run(cli.command, cli.json).await;
+    // Before anything reads a key.
+    let result = match golem_custody::harden_process() {
+        Ok(()) => run(cli.command, cli.json).await,
+        Err(error) => Err(error.into()),
+    };
     answer::finish(result, cli.json)
 }
 

@@ -228,7 +228,7 @@ impl Sent {
         }
     }
 
-    fn name(&self) -> (u64, IntentId) {
+    const fn name(&self) -> (u64, IntentId) {
         (self.nonce, self.afloat.intent())
     }
 

@@ -568,17 +568,17 @@ struct Sent {
 }
 
 impl Sent {
-    fn new(afloat: Afloat<SignedOperation>) -> Self {
+    const fn new(afloat: Afloat<SignedOperation>) -> Self {
         let from = afloat.since().saturating_sub(BEFORE);
         Self { afloat, complaint: None, from, ended: false }
     }
 
     /// The dearest bid.
-    fn last(&self) -> &SignedOperation {
+    const fn last(&self) -> &SignedOperation {
         self.afloat.last()
     }
 
-    fn place(&self) -> U256 {
+    const fn place(&self) -> U256 {
         self.last().plan.nonce
     }
 }

@@ -71,7 +71,7 @@ pub struct Rehearsed<W> {
 }
 
 impl<W> Rehearsed<W> {
-    pub(crate) fn new(
+    pub(crate) const fn new(
         judged: Judged,
         session: Address,
         way: W,

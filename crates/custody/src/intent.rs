@@ -74,7 +74,6 @@ impl Proposed {
     /// Takes it as judged by the person who asks for it and sees it: what the grant does not bound, nobody bounds.
     ///
     /// For commands that an owner types. Whatever acts by itself is judged by its policy.
-    #[must_use]
     pub fn by_hand(self) -> Judged {
         let account = self.redemption.context().root().delegator;
         let calls: Vec<Call> = self.redemption.calls().map(|(_, call)| judged_call(call)).collect();

@@ -48,7 +48,6 @@ pub struct Agent {
 
 /// A redemption as if its owner had asked for it: what the chain bounds is what is shown.
 #[expect(clippy::disallowed_methods, reason = "tests of what comes after a judgement")]
-#[must_use]
 pub fn judged(redemption: Redemption) -> Judged {
     Proposed::unnamed(redemption).by_hand()
 }

@@ -24,7 +24,7 @@ fn wallet() -> WalletId {
     "a-wallet".to_owned().try_into().unwrap()
 }
 
-fn granted() -> DeathOrder {
+const fn granted() -> DeathOrder {
     let estate = Estate::Granted { delegation: GRANT, cause: ExpiryKind::Relinquished };
     DeathOrder { golem: GOLEM, estate, exhaustion: None }
 }

@@ -28,7 +28,7 @@ struct House {
     now: u64,
 }
 
-fn name(number: u8) -> IntentId {
+const fn name(number: u8) -> IntentId {
     IntentId(B256::repeat_byte(number))
 }
 
@@ -64,7 +64,7 @@ impl House {
         Ok(Self { scene, cage, store, ledger, lane, session, folder, now })
     }
 
-    fn field(&self) -> &Field {
+    const fn field(&self) -> &Field {
         &self.scene.field
     }
 
