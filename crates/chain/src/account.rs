@@ -16,7 +16,7 @@ use bardo_bindings::framework::{
     DELEGATION_MANAGER, DeleGator, DelegationManager, HYBRID_IMPL, HybridDeleGator, MODE_BATCH,
     SIMPLE_FACTORY, STATELESS_7702_IMPL, SimpleFactory,
 };
-use golem_custody::{Execution, OwnerSigner, Redemption, encode_batch};
+use golem_custody::{Execution, OwnerSigner, P256Owner, Redemption, SessionAccount, encode_batch};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,19 @@ pub fn hybrid_account(owner: Address, salt: B256, proxy_code: &[u8]) -> Account 
         HybridDeleGator::initializeCall { owner, keyIds: vec![], xValues: vec![], yValues: vec![] };
     let (address, create) = proxy_account(HYBRID_IMPL, init.abi_encode(), salt, proxy_code);
     Account { kind: AccountKind::Hybrid, address, owner, factory_call: Some(create) }
+}
+
+/// Where the factory puts the Hybrid account that a P-256 session key owns, and the factory's calldata that creates it.
+#[must_use]
+pub fn p256_session_account(owner: &P256Owner, salt: B256, proxy_code: &[u8]) -> SessionAccount {
+    let init = HybridDeleGator::initializeCall {
+        owner: Address::ZERO,
+        keyIds: vec![owner.key_id.clone()],
+        xValues: vec![owner.x],
+        yValues: vec![owner.y],
+    };
+    let (address, creation) = proxy_account(HYBRID_IMPL, init.abi_encode(), salt, proxy_code);
+    SessionAccount::Hybrid { address, creation }
 }
 
 /// Address of a proxy account, and the factory's calldata that creates it.

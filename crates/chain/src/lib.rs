@@ -24,7 +24,10 @@ mod transport;
 mod vault;
 mod watch;
 
-pub use account::{Account, AccountKind, OwnerCall, hybrid_account, proxy_account, revocation};
+pub use account::{
+    Account, AccountKind, OwnerCall, hybrid_account, p256_session_account, proxy_account,
+    revocation,
+};
 pub use cage::{Ledger, boot, facts};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use enforcers::{bundle_enforcers, environment};

@@ -10,7 +10,7 @@ use crate::{
     transport::{once, redacted, without_url},
 };
 use alloy::{
-    primitives::{Address, B256, Bytes, U256, hex},
+    primitives::{Address, B256, Bytes, U256},
     providers::{DynProvider, Provider},
     rpc::types::{Filter, Log, TransactionReceipt},
     sol_types::SolEvent,
@@ -60,14 +60,6 @@ fn refused(what: &'static str) -> impl FnOnce(RpcError<TransportErrorKind>) -> C
 
 /// An empty list: not every bundler takes nothing for it.
 const NO_PARAMS: [u8; 0] = [];
-
-/// A signature of nobody in particular, so that an account that checks it fails as late as it does with a true one: its
-/// first half has to be a point of the curve, and is the curve's own.
-const STUB: [u8; 65] = hex!(
-    "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
-    "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
-    "1b"
-);
 
 /// Everything that one session account sends through a bundler. What was judged is rehearsed, set aside in the books, gets the
 /// account's next place at the entry point, and is waited for before the next one is. What an earlier process left in the books
@@ -529,7 +521,7 @@ impl<K: SessionSigner> Operations<K> {
             plan.call_gas = LEAST_GAS;
             return Ok(plan);
         }
-        let wire = Wire::draft(draft, &plan, Bytes::from_static(&STUB));
+        let wire = Wire::draft(draft, &plan, self.key.stub());
         let gas: Gas = self
             .bundler
             .raw_request("eth_estimateUserOperationGas".into(), (wire, ENTRY_POINT))

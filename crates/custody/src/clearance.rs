@@ -308,6 +308,14 @@ pub enum CustodyError {
         /// Why.
         source: BoxError,
     },
+    /// A key of P-256 was to sign what only the other curve does.
+    #[error("the key of {signer} is of P-256, and signs no {what}; nothing was signed")]
+    OtherCurve {
+        /// Whose key it is.
+        signer: Address,
+        /// What was to be signed.
+        what: &'static str,
+    },
     /// What is signed for an intent is no redemption.
     #[error("what is signed for intent {} cannot be read", intent.0)]
     Unreadable {

@@ -26,6 +26,7 @@ mod redemption;
 mod rotation;
 mod secret;
 mod session;
+mod session_p256;
 mod settlement;
 mod sign_in;
 mod transaction;
@@ -79,6 +80,7 @@ pub use rotation::{
 };
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
+pub use session_p256::{P256Key, P256Owner, P256SessionKey};
 pub use settlement::{
     BroughtHome, DeathOrder, DeathSettlement, DeathSteps, Effect, Estate, Exhaustion, ExpiryKind,
     Positions, Settlement, SettlementError, Settling, Undertaker,

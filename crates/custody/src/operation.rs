@@ -111,8 +111,8 @@ impl OperationPlan {
 /// A redemption's own operation, of a session account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByOperation {
-    draft: OperationDraft,
-    plan: OperationPlan,
+    pub(crate) draft: OperationDraft,
+    pub(crate) plan: OperationPlan,
 }
 
 /// A UserOperation that any bundler takes as it is.
@@ -195,6 +195,11 @@ impl SignedOperation {
         packed
     }
 
+    /// What its account asks its owner's signature of.
+    pub(crate) fn digest(&self) -> B256 {
+        digest(&self.draft, &self.plan)
+    }
+
     /// As it is kept.
     pub(crate) fn encode(&self) -> Bytes {
         // A struct of numbers and bytes has no way to fail.
@@ -208,7 +213,7 @@ impl SignedOperation {
     }
 }
 
-/// The one place where operations are signed.
+/// The one place where operations of this curve are signed.
 pub(crate) fn sign(
     key: &PrivateKeySigner,
     way: ByOperation,
@@ -233,7 +238,7 @@ pub(crate) fn sign(
             Some(authorization.into_signed(signed))
         }
     };
-    signed_by(key, draft, plan, upgrade)
+    signed_by(draft, plan, upgrade, by(key))
 }
 
 /// Signs an operation of this key again, with nothing changed but the price. Only what carries the key's own signature is
@@ -245,12 +250,22 @@ pub(crate) fn raise(
     ceiling: U256,
 ) -> Result<SignedOperation, CustodyError> {
     let signer = key.address();
-    let SignedOperation { draft, mut plan, signature, upgrade, .. } = before.clone();
-    let signed_before = Signature::try_from(signature.as_ref())
-        .and_then(|signature| signature.recover_address_from_prehash(&digest(&draft, &plan)));
+    let signed_before = Signature::try_from(before.signature.as_ref())
+        .and_then(|signature| signature.recover_address_from_prehash(&before.digest()));
     if signed_before.ok() != Some(signer) {
         return Err(CustodyError::NotSignedBefore { signer });
     }
+    raised(before, offer, ceiling, by(key))
+}
+
+/// The same operation at another price. Whoever calls has seen that the first one is his.
+pub(crate) fn raised(
+    before: &SignedOperation,
+    offer: Offer,
+    ceiling: U256,
+    sign: impl FnOnce(&B256) -> Result<Bytes, CustodyError>,
+) -> Result<SignedOperation, CustodyError> {
+    let SignedOperation { draft, mut plan, upgrade, .. } = before.clone();
     if offer.max_fee_per_gas <= plan.offer.max_fee_per_gas
         || offer.max_priority_fee_per_gas <= plan.offer.max_priority_fee_per_gas
     {
@@ -261,19 +276,28 @@ pub(crate) fn raise(
     if worst > ceiling {
         return Err(CustodyError::RaiseCeiling { worst, ceiling });
     }
-    signed_by(key, draft, plan, upgrade)
+    signed_by(draft, plan, upgrade, sign)
 }
 
-fn signed_by(
-    key: &PrivateKeySigner,
+fn by(key: &PrivateKeySigner) -> impl FnOnce(&B256) -> Result<Bytes, CustodyError> {
+    |digest| {
+        let signed = sign_digest(key, digest).map_err(|source| CustodyError::Sign {
+            signer: key.address(),
+            source: source.into(),
+        })?;
+        Ok(signed.as_bytes().into())
+    }
+}
+
+/// An operation with the signature that `sign` makes of what its account asks for.
+pub(crate) fn signed_by(
     draft: OperationDraft,
     plan: OperationPlan,
     upgrade: Option<SignedAuthorization>,
+    sign: impl FnOnce(&B256) -> Result<Bytes, CustodyError>,
 ) -> Result<SignedOperation, CustodyError> {
-    let signature = sign_digest(key, &digest(&draft, &plan))
-        .map_err(|source| CustodyError::Sign { signer: key.address(), source: source.into() })?;
+    let signature = sign(&digest(&draft, &plan))?;
     let hash = hash(&pack(&draft, &plan), plan.chain_id);
-    let signature = Bytes::from(signature.as_bytes().to_vec());
     Ok(SignedOperation { hash, plan, draft, signature, upgrade })
 }
 

@@ -2,7 +2,7 @@ use crate::{
     AuditHead, ByOperation, ByTransaction, Cleared, CustodyError, Denial, Offer, Redemption,
     Sealed, SignedOperation, SignedTransaction, TransactionPlan, Unkept,
 };
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use async_trait::async_trait;
 
 /// Cause of a fault, whatever the adapter's own error type.
@@ -146,6 +146,15 @@ pub trait Submit: Send + Sync {
 pub trait SessionSigner: Send + Sync {
     /// Address the delegation names as delegate.
     fn address(&self) -> Address;
+
+    /// A signature of nobody in particular, so that an account that checks it fails as late as it does with a true one: what
+    /// a bundler reckons gas with.
+    fn stub(&self) -> Bytes {
+        // Its first half has to be a point of the curve, and is the curve's own.
+        const POINT: B256 =
+            b256!("79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798");
+        [POINT.as_slice(), POINT.as_slice(), &[0x1b]].concat().into()
+    }
 
     /// Signs a redemption that was cleared, unless its clearance is older than `now` allows.
     async fn sign(

@@ -18,6 +18,7 @@ mod lane;
 mod limits;
 mod operations;
 mod owners;
+mod p256;
 mod raw;
 mod repository;
 mod safety;
