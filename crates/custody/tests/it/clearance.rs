@@ -1,13 +1,13 @@
 use alloy_consensus::TxEnvelope;
 use alloy_eips::eip2718::Decodable2718;
-use alloy_primitives::{Address, B256, Bytes, TxKind, U256, address};
+use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256, address};
 use async_trait::async_trait;
 use golem_custody::{
-    Afloat, BlockRef, BoxError, ByOperation, ByTransaction, Cleared, ClearingPolicy, CustodyError,
-    Denial, DenialCode, DryRun, Execution, Judged, Mandate, MemoryBooks, Offer, Operate,
-    OperationDraft, OperationPlan, Outcome, Preview, Proposed, Receipt, Redemption, Rehearsal,
-    Reservation, SessionAccount, SessionKey, SessionSigner, SignedTransaction, Submit,
-    TransactionPlan, rehearse, rehearse_operation,
+    Afloat, AuditHead, BlockRef, BoxError, ByOperation, ByTransaction, Cleared, ClearingPolicy,
+    CustodyError, Denial, DenialCode, DryRun, Execution, Judged, Mandate, MemoryBooks, Offer,
+    Operate, OperationDraft, OperationPlan, Outcome, Preview, Proposed, Receipt, Redemption,
+    Rehearsal, Reservation, SessionAccount, SessionKey, SessionSigner, SignedOperation,
+    SignedTransaction, Submit, TransactionPlan, rehearse, rehearse_operation,
 };
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
 use std::{
@@ -186,6 +186,32 @@ async fn cleared_operation(
     let account = SessionAccount::Key(key.address());
     let rehearsal = rehearse_operation(chain, judged(), account, key.address(), policy).await;
     reserved(rehearsal.unwrap(), mandate).await
+}
+
+/// A transaction as the books have it.
+pub(crate) async fn afloat_transaction() -> Afloat<SignedTransaction> {
+    let chain = FakeChain::new(allowed, u64::MAX);
+    signed_by(&SessionKey::born(), &chain, &policy(u64::MAX)).await
+}
+
+/// An operation as the books have it.
+pub(crate) async fn afloat_operation() -> Afloat<SignedOperation> {
+    let (key, chain, mandate) = (SessionKey::born(), FakeChain::new(allowed, u64::MAX), mandate());
+    let cleared = cleared_operation(&key, &chain, &policy(u64::MAX), &mandate).await;
+    let sealed = key.sign_operation(cleared, BLOCK.timestamp).await.unwrap();
+    sealed.keep(&mandate, BLOCK.timestamp).await.unwrap()
+}
+
+/// SPEC P4: a head is sealed by the key, and whoever has the key's address can tell.
+#[tokio::test]
+async fn a_head_is_sealed_by_the_key() {
+    let key = SessionKey::born();
+    let head = AuditHead { golem: B256::repeat_byte(1), length: 7, hash: B256::repeat_byte(2) };
+
+    let seal = key.seal(&head).await.unwrap();
+
+    let signature = Signature::try_from(seal.as_ref()).unwrap();
+    assert_eq!(signature.recover_address_from_prehash(&head.digest()).unwrap(), key.address());
 }
 
 #[tokio::test]

@@ -14,6 +14,8 @@ mod bounds;
 mod charter;
 mod clearance;
 mod embedded;
+mod fuzz_bodies;
+mod fuzzing;
 mod keys;
 mod memory;
 mod metabolism;

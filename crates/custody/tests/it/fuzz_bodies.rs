@@ -1,0 +1,48 @@
+//! What must hold for any bytes at all. The fuzz target runs this, and so do the stable tests.
+
+use alloy_primitives::{Address, Bytes, keccak256};
+use golem_custody::{
+    Afloat, Bid, Carried, Entry, IntentId, Open, Redemption, Route, SignedOperation,
+    SignedTransaction,
+};
+
+/// What lies in the books is what was put there, or nothing: whatever is read is written again as it was.
+pub(crate) fn afloat(bytes: &[u8]) {
+    let manager = Address::repeat_byte(0xaa);
+    if let Some(redemption) = Redemption::decode(manager, bytes) {
+        assert_eq!(redemption.calldata().as_ref(), bytes, "read from another form");
+    }
+    let bytes = Bytes::copy_from_slice(bytes);
+    // Whoever writes into the books chooses the hash, too.
+    let hash = keccak256(&bytes);
+    if let Some(transaction) = SignedTransaction::read(hash, &bytes) {
+        assert_eq!(transaction.bytes(), bytes, "read from another form");
+        open::<SignedTransaction>(Route::Transaction, &transaction);
+    }
+    let named = serde_json::from_slice::<SignedOperation>(&bytes).ok();
+    if let Some(operation) =
+        named.and_then(|operation| SignedOperation::read(operation.hash, &bytes))
+    {
+        let again = SignedOperation::read(operation.hash, &operation.bytes());
+        assert_eq!(again.as_ref(), Some(&operation));
+        open::<SignedOperation>(Route::Operation, &operation);
+    }
+}
+
+/// An intent with one signature: it is afloat again if it is a redemption, and only then.
+fn open<T: Carried>(route: Route, signed: &T) {
+    let Some(place) = signed.place() else { return };
+    let (hash, bytes) = (signed.hash(), signed.bytes());
+    let bid = Bid { route, hash, place, since: 7, bytes };
+    let entry = Entry {
+        intent: IntentId(hash),
+        golem: hash,
+        owner: Address::ZERO,
+        session: Address::ZERO,
+        micro_dollars: 0,
+        at: 0,
+        what: serde_json::Value::Null,
+    };
+    let found = Afloat::<T>::left(&Open { entry, bids: vec![bid] });
+    assert_eq!(found.is_some(), signed.redemption().is_some());
+}
