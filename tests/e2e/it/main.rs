@@ -18,6 +18,7 @@ mod limits;
 mod operations;
 mod owners;
 mod raw;
+mod recovery;
 mod repository;
 mod safety;
 mod slice;
