@@ -77,7 +77,7 @@ impl World {
         self.stage.fund(key, STIPEND, U256::ZERO).await
     }
 
-    fn account(&self) -> Address {
+    const fn account(&self) -> Address {
         self.owner.account.address
     }
 

@@ -14,7 +14,7 @@ use golem_delegation::Delegation;
 
 impl Golem {
     /// Its host is lost: books and keys are no more. What was granted to it is known to its owner.
-    async fn is_lost(self) -> Result<Delegation> {
+    async fn lost(self) -> Result<Delegation> {
         let Self { folder, keys, mandate, store, grant } = self;
         keys.end().await.map_err(|fault| anyhow::anyhow!(fault))?;
         drop((mandate, store));
@@ -33,7 +33,7 @@ async fn after_a_lost_host_one_signature_lets_a_new_golem_go_on() -> Result<()> 
         golem.sells(&world, 400).await?;
         let (held, before) = (world.usdc().await?, world.sent_by_owner().await?);
 
-        let lost = golem.is_lost().await?;
+        let lost = golem.lost().await?;
         assert_eq!(world.usdc().await?, held, "{kind:?}: the money was never there");
         let golem = Golem::after(&world, &lost).await?;
         golem.sells(&world, 100).await?;
@@ -55,7 +55,7 @@ async fn whoever_finds_a_lost_key_has_no_more_than_the_window_had_left() -> Resu
     let world = World::open(AccountKind::Hybrid).await?;
     let golem = Golem::hosted(&world).await?;
     golem.sells(&world, 400).await?;
-    let lost = golem.is_lost().await?;
+    let lost = golem.lost().await?;
 
     let golem = Golem::after(&world, &lost).await?;
     ensure!(!world.forced(&lost, CAP - 400 + 1).await?, "more than was left");
@@ -94,7 +94,7 @@ async fn whatever_becomes_of_a_transaction_of_a_lost_host_the_window_is_one() ->
         let bytes = kept(&world.stage, &golem.keys, &golem.mandate, sale).await?;
         provider.anvil_set_auto_mine(false).await?;
         let hash = *provider.send_raw_transaction(&bytes).await?.tx_hash();
-        let lost = golem.is_lost().await?;
+        let lost = golem.lost().await?;
         assert_eq!(world.sold().await?, U256::ZERO, "{fate:?}: it is pending");
 
         match fate {
