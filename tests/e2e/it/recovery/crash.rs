@@ -5,9 +5,10 @@ use crate::books::{PATIENCE, done, mandate, opened, password, policy, process, v
 use alloy::primitives::{Address, U256, hex};
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_testkit::{dollars, judged};
-use golem_chain::{AccountKind, Lane, environment};
+use golem_chain::{AccountKind, Lane, LaneFault, environment};
 use golem_custody::{
-    DenialCode, Keyring as _, Keys, RotationReason, Rotations, Switching, crash::Failpoint,
+    CustodyError, DenialCode, Keyring as _, Keys, RotationReason, Rotations, Switching,
+    crash::Failpoint,
 };
 use std::{
     os::unix::process::ExitStatusExt as _,
@@ -118,7 +119,10 @@ async fn after_a_crash_a_hosted_golem_is_born_anew_and_asks_its_owner() -> Resul
     assert_eq!(world.sold().await?, dollars(10));
     // It signs nothing more. What was set aside for that is given back when its books are opened next.
     let more = lane.redeem(judged(world.sale(&grant, 1)?)).await;
-    ensure!(matches!(&more, Err(fault) if fault.code() == "NOT_SIGNED"), "{more:?}");
+    let Err(LaneFault::Custody(CustodyError::Replaced { signer })) = more else {
+        bail!("it did not end: {more:?}");
+    };
+    assert_eq!(signer, lost);
     assert_eq!(opened(&store).await?.len(), 1);
     drop(lane);
     let foresight = Arc::new(world.stage.foresight());
