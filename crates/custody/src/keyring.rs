@@ -95,6 +95,13 @@ impl Keys {
         Some(KeyHandle { keys: self.clone(), address })
     }
 
+    /// The name of a key that was used here and is gone with its process (SPEC D21): it signs nothing, and what it had signed
+    /// before can be brought to its end, without which no other key takes its place.
+    #[must_use]
+    pub fn gone(&self, address: Address) -> KeyHandle {
+        KeyHandle { keys: self.clone(), address }
+    }
+
     /// Wipes every key: a death, or an end that the owner wants. Files of them are removed.
     pub async fn end(&self) -> Result<(), BoxError> {
         let mut held = self.0.lock().await;

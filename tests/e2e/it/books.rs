@@ -9,11 +9,12 @@ use bardo_store::{Archive, Store, StoreConfig, verify};
 use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, judged, swap};
 use golem_chain::{AccountKind, Foresight, Landing, Lane, LanePolicy, Node};
 use golem_custody::{
-    Books, IntentId, Judged, Mandate, Open, Password, Proposed, Redemption, SessionKey,
-    crash::Failpoint,
+    Books, ClearingPolicy, IntentId, Judged, KeyHandle, Keys, Mandate, Open, Password, Proposed,
+    Redemption, Rehearsal, Reservation, SessionKey, SessionSigner as _, crash::Failpoint, rehearse,
 };
 use std::{
     env,
+    io::{self, Write as _},
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::Stdio,
@@ -24,8 +25,11 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use url::Url;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const GOLEM: B256 = B256::repeat_byte(0x60);
+/// Where a Golem on its owner's machine has its key.
+const KEY: &str = "session-key.json";
+
 /// The places at which a process ends, and whether something was signed by then that may have left.
 fn steps() -> impl Iterator<Item = (Failpoint, bool)> {
     let of_intents = Failpoint::ALL.iter().filter(|point| point.name().starts_with("intent."));
@@ -34,7 +38,7 @@ fn steps() -> impl Iterator<Item = (Failpoint, bool)> {
     })
 }
 
-fn policy() -> LanePolicy {
+pub(crate) fn policy() -> LanePolicy {
     LanePolicy {
         confirmations: 1,
         patience: PATIENCE,
@@ -44,7 +48,7 @@ fn policy() -> LanePolicy {
     }
 }
 
-fn password() -> Result<Password> {
+pub(crate) fn password() -> Result<Password> {
     Password::typed("one key".to_owned().into()).context("a password")
 }
 
@@ -62,7 +66,7 @@ impl Desk {
         let owner = stage.owner(AccountKind::Stateless7702).await?;
         let agent = Agent::hired(&stage, &owner, 20).await?;
         let folder = tempfile::tempdir()?;
-        agent.key.save(&folder.path().join("key.json"), &password()?)?;
+        agent.key.save(&folder.path().join(KEY), &password()?)?;
         let now = stage.now().await?;
         Ok(Self { stage, agent, folder, now })
     }
@@ -78,53 +82,104 @@ impl Desk {
 
     /// Another process with the same key and books, which redeems the sale of ten dollars.
     fn victim(&self, url: &Url, crash_at: Option<&str>) -> Result<Command> {
-        let mut victim = Command::new(env::current_exe()?);
-        victim
-            .args(["--exact", "books::victim", "--nocapture"])
-            .env("BARDO_VICTIM", self.folder.path())
-            .env("BARDO_VICTIM_URL", url.as_str())
-            .env("BARDO_VICTIM_NOW", self.now.to_string())
-            .env("BARDO_VICTIM_CALL", hex::encode(self.sale(10)?.calldata()))
-            .stdout(Stdio::null())
-            .kill_on_drop(true);
-        if let Some(step) = crash_at {
-            victim.env("BARDO_CRASH_AT", step);
-        }
-        Ok(victim)
+        let mut process = process(self.folder.path(), url, self.now, crash_at)?;
+        process.env("BARDO_VICTIM_CALL", hex::encode(self.sale(10)?.calldata()));
+        Ok(process)
     }
 
     fn mandate(&self) -> Result<(Mandate, Arc<Store>)> {
         mandate(self.folder.path())
     }
 
-    async fn lane(&self, mandate: Mandate) -> Result<Lane<SessionKey>> {
+    async fn lane(&self, mandate: Mandate) -> Result<Lane<KeyHandle>> {
         let node = self.stage.node().clone();
         lane(self.folder.path(), node, mandate, self.now).await
     }
 
     /// The audit chain as anybody finds it.
     fn verified(&self) -> Result<Vec<String>> {
-        let mut archive = Archive::open(&self.folder.path().join("books"))?;
-        let (records, seals) = archive.audit()?;
-        let found = verify(&records, &seals, &[]);
-        ensure!(found.is_whole(), "{found}");
-        Ok(records.iter().map(|record| record.kind.clone()).collect())
+        verified(self.folder.path())
     }
 }
 
-fn mandate(folder: &Path) -> Result<(Mandate, Arc<Store>)> {
+/// The kinds of its records.
+pub(crate) fn verified(folder: &Path) -> Result<Vec<String>> {
+    let mut archive = Archive::open(&folder.join("books"))?;
+    let (records, seals) = archive.audit()?;
+    let found = verify(&records, &seals, &[]);
+    ensure!(found.is_whole(), "{found}");
+    Ok(records.iter().map(|record| record.kind.clone()).collect())
+}
+
+/// A process of the Golem in `folder`, which redeems what it is given and ends at a step of that.
+///
+/// It is given it as `BARDO_VICTIM_CALL`. A hosted Golem's key is born with its process: with `BARDO_VICTIM_HOSTED` it says on its
+/// standard output which key it has, and reads from its standard input what to redeem with it.
+pub(crate) fn process(
+    folder: &Path,
+    url: &Url,
+    now: u64,
+    crash_at: Option<&str>,
+) -> Result<Command> {
+    let mut process = Command::new(env::current_exe()?);
+    process
+        .args(["--exact", "books::victim", "--nocapture"])
+        .env("BARDO_VICTIM", folder)
+        .env("BARDO_VICTIM_URL", url.as_str())
+        .env("BARDO_VICTIM_NOW", now.to_string())
+        .stdout(Stdio::null())
+        .kill_on_drop(true);
+    if let Some(step) = crash_at {
+        process.env("BARDO_CRASH_AT", step);
+    }
+    Ok(process)
+}
+
+pub(crate) fn mandate(folder: &Path) -> Result<(Mandate, Arc<Store>)> {
     let config = StoreConfig { folder: folder.join("books"), golem: GOLEM, max_pages: None };
     let store = Arc::new(Store::open(&config, None)?);
     Ok((Mandate::by_hand(GOLEM, Default::default(), store.clone()), store))
 }
 
-async fn lane(folder: &Path, node: Node, mandate: Mandate, now: u64) -> Result<Lane<SessionKey>> {
-    let key = SessionKey::open(&folder.join("key.json"), &password()?)?;
+async fn lane(folder: &Path, node: Node, mandate: Mandate, now: u64) -> Result<Lane<KeyHandle>> {
+    let keys = Keys::local(folder, password()?)?;
+    lane_of(&keys, node, mandate, now).await
+}
+
+/// The way to the chain of the key in use.
+pub(crate) async fn lane_of(
+    keys: &Keys,
+    node: Node,
+    mandate: Mandate,
+    now: u64,
+) -> Result<Lane<KeyHandle>> {
+    let key = keys.signer().await.context("no key")?;
     Ok(Lane::open(Arc::new(Foresight::new(node)), key, mandate, policy(), move || now).await?)
 }
 
-async fn opened(store: &Store) -> Result<Vec<Open>> {
+pub(crate) async fn opened(store: &Store) -> Result<Vec<Open>> {
     store.open().await.map_err(|fault| anyhow::anyhow!(fault))
+}
+
+/// Signs something as the pipeline does, and hands it to nobody: the books have it, and whoever reads them.
+pub(crate) async fn kept(
+    stage: &Stage,
+    keys: &Keys,
+    mandate: &Mandate,
+    judged: Judged,
+) -> Result<Bytes> {
+    let (key, now) = (keys.signer().await.context("no key")?, stage.now().await?);
+    let (foresight, policy) = (stage.foresight(), ClearingPolicy::default());
+    let rehearsed = match rehearse(&foresight, judged, key.address(), &policy).await? {
+        Rehearsal::Passed(rehearsed) => rehearsed,
+        Rehearsal::Refused(denial) => bail!("refused: {denial}"),
+    };
+    let cleared = match rehearsed.reserve(mandate, now).await? {
+        Reservation::Made(cleared) => cleared,
+        Reservation::Refused(denial) => bail!("not reserved: {denial}"),
+    };
+    let afloat = key.sign(cleared, now).await?.keep(mandate, now).await?;
+    Ok(afloat.last().raw.clone())
 }
 
 /// The process that ends. It does nothing where nobody asked for it.
@@ -133,14 +188,26 @@ async fn victim() -> Result<()> {
     let Some(folder) = env::var_os("BARDO_VICTIM").map(PathBuf::from) else { return Ok(()) };
     let url: Url = env::var("BARDO_VICTIM_URL")?.parse()?;
     let now = env::var("BARDO_VICTIM_NOW")?.parse()?;
-    let call: Bytes = env::var("BARDO_VICTIM_CALL")?.parse()?;
+    let hosted = env::var_os("BARDO_VICTIM_HOSTED").is_some();
+    let keys = if hosted { Keys::hosted() } else { Keys::local(&folder, password()?)? };
+    let call: Bytes = if hosted {
+        // A line of its own, whatever the harness has written before.
+        let key = keys.signer().await.context("no key")?.address();
+        io::stdout().write_all(format!("\nkey {key}\n").as_bytes())?;
+        io::stdout().flush()?;
+        let mut call = String::new();
+        io::stdin().read_line(&mut call)?;
+        call.trim().parse()?
+    } else {
+        env::var("BARDO_VICTIM_CALL")?.parse()?
+    };
     let sale = Redemption::decode(DELEGATION_MANAGER, &call).context("no redemption")?;
     let (mandate, _store) = mandate(&folder)?;
-    let lane = lane(&folder, Node::connect(&url).await?, mandate, now).await?;
+    let lane = lane_of(&keys, Node::connect(&url).await?, mandate, now).await?;
     done(&lane.redeem(judged(sale)).await?)
 }
 
-fn done(landing: &Landing) -> Result<()> {
+pub(crate) fn done(landing: &Landing) -> Result<()> {
     match landing {
         Landing::Done(receipt) if receipt.success => Ok(()),
         other => bail!("not done: {other:?}"),
@@ -256,7 +323,7 @@ async fn every_price_that_was_bid_is_in_the_books() -> Result<()> {
     let provider = desk.stage.node().provider();
     provider.anvil_set_auto_mine(false).await?;
     let (mandate, store) = desk.mandate()?;
-    let (key, now) = (desk.folder.path().join("key.json"), desk.now);
+    let (key, now) = (desk.folder.path().join(KEY), desk.now);
     let key = SessionKey::open(&key, &password()?)?;
     let foresight = Arc::new(Foresight::new(desk.stage.node().clone()));
     let eager = LanePolicy { patience: Duration::from_millis(100), ..policy() };

@@ -1,6 +1,6 @@
 //! The dry run in process says what the chain says (INV-11, SPEC X2), and asks no more than it must.
 
-mod manager;
+pub(crate) mod manager;
 mod origin;
 mod scenes;
 mod shapes;

@@ -20,6 +20,7 @@ mod operations;
 mod owners;
 mod p256;
 mod raw;
+mod recovery;
 mod repository;
 mod safety;
 mod slice;

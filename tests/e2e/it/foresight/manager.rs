@@ -24,7 +24,7 @@ sol! {
 }
 
 /// The manager's operator stops it, or lets it go on.
-pub(super) async fn operate<C: SolCall>(stage: &Stage, what: &C) -> Result<()> {
+pub(crate) async fn operate<C: SolCall>(stage: &Stage, what: &C) -> Result<()> {
     let operator = stage.node().read(DELEGATION_MANAGER, ownerCall {}).await?;
     stage.fund(operator, U256::from(1u64 << 60), U256::ZERO).await?;
     sent(stage, operator, DELEGATION_MANAGER, what).await

@@ -25,6 +25,7 @@
 
 mod calls;
 mod charter;
+mod disk;
 mod ledger;
 mod prey;
 mod refusal;

@@ -35,7 +35,11 @@ async fn redeem(prey: &mut Prey<'_>, child: Option<u64>, call: Execution) -> Res
 }
 
 /// Everything a day allows, and a try at more of each.
-async fn one_day(prey: &mut Prey<'_>, pools: &Rigged, children: Option<u64>) -> Result<()> {
+pub(super) async fn one_day(
+    prey: &mut Prey<'_>,
+    pools: &Rigged,
+    children: Option<u64>,
+) -> Result<()> {
     let half = prey.wish.cap / U256::from(2) - dollars(1) / U256::from(20);
     for again in [false, true] {
         for call in [pools.buy(prey, half), pools.sell(prey, half)] {

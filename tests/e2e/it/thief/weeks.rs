@@ -27,7 +27,7 @@ use golem_delegation::{
 };
 
 const WEEK: u64 = 604_800;
-const DAY: u64 = 86_400;
+pub(super) const DAY: u64 = 86_400;
 
 /// What was said, without gas: all but what the key gets for it and has in hand.
 fn said(causes: &Causes) -> Result<Micros> {
@@ -45,10 +45,10 @@ fn reaches(lost: Micros, shown: &BlastRadius) -> Result<()> {
 }
 
 /// Dollars a day, and nothing else: what a wallet grants by ERC-7715.
-struct Runway;
+pub(super) struct Runway;
 
 /// What it lets go in a day.
-const DAILY: u64 = 40;
+pub(super) const DAILY: u64 = 40;
 
 impl Grant for Runway {
     fn name(&self) -> &'static str {
