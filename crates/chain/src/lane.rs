@@ -437,8 +437,15 @@ impl<K: SessionSigner> Lane<K> {
             Reservation::Made(cleared) => cleared,
             Reservation::Refused(denial) => return Ok(Err(denial)),
         };
-        let nonce = cleared.nonce();
-        let sealed = self.key.sign(cleared, (self.clock)()).await?;
+        let (nonce, intent) = (cleared.nonce(), cleared.intent());
+        let sealed = match self.key.sign(cleared, (self.clock)()).await {
+            Ok(sealed) => sealed,
+            Err(fault) => {
+                let why = "the key did not sign it";
+                self.mandate.give_back(intent, why, (self.clock)()).await?;
+                return Err(fault.into());
+            }
+        };
         let afloat = sealed.keep(&self.mandate, (self.clock)()).await?;
         let signed = afloat.last().clone();
         (self.tell)(signed.hash);

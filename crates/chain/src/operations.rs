@@ -157,7 +157,15 @@ impl<K: SessionSigner> Operations<K> {
             Reservation::Made(cleared) => cleared,
             Reservation::Refused(denial) => return Ok(Landing::Refused(denial)),
         };
-        let sealed = self.key.sign_operation(cleared, (self.clock)()).await?;
+        let intent = cleared.intent();
+        let sealed = match self.key.sign_operation(cleared, (self.clock)()).await {
+            Ok(sealed) => sealed,
+            Err(fault) => {
+                let why = "the key did not sign it";
+                self.mandate.give_back(intent, why, (self.clock)()).await?;
+                return Err(fault.into());
+            }
+        };
         let afloat = sealed.keep(&self.mandate, (self.clock)()).await?;
         // From here on it may be out, whatever becomes of whoever asked for it.
         let sent = left.push_mut(Sent::new(afloat));

@@ -189,6 +189,18 @@ impl<T: Carried> Afloat<T> {
 }
 
 impl Mandate {
+    /// Gives back what was set aside for something that was not signed in the end: nothing of it can have left.
+    pub async fn give_back(
+        &self,
+        intent: IntentId,
+        why: &str,
+        now: u64,
+    ) -> Result<(), CustodyError> {
+        let ending = Ending::Abandoned { why: why.to_owned() };
+        let ended = self.books.settle(intent, &ending, now).await;
+        ended.map_err(unwritten("the end of an intent"))
+    }
+
     /// What earlier processes signed with this key on the way of `T` and did not end. What they reserved and never signed is
     /// given back: nothing of it can have left.
     pub async fn left<T: Carried>(
@@ -200,10 +212,8 @@ impl Mandate {
         let mut left = Vec::new();
         for one in open.iter().filter(|one| one.entry.session == session) {
             let Some(last) = one.bids.last() else {
-                let why = "the process ended before it was signed".to_owned();
-                let ended =
-                    self.books.settle(one.entry.intent, &Ending::Abandoned { why }, now).await;
-                ended.map_err(unwritten("the end of an intent"))?;
+                let why = "the process ended before it was signed";
+                self.give_back(one.entry.intent, why, now).await?;
                 continue;
             };
             if last.route == T::ROUTE {

@@ -184,6 +184,12 @@ impl<W> Cleared<W> {
         self.within.expires_at()
     }
 
+    /// Its name in the books.
+    #[must_use]
+    pub const fn intent(&self) -> IntentId {
+        self.judged.intent()
+    }
+
     /// Whose key may sign.
     #[must_use]
     pub const fn session(&self) -> Address {

@@ -59,7 +59,7 @@ impl P256Key {
             let opened = keyfile::open_keystore(path, password)?;
             let secret = Zeroizing::new(opened.to_bytes().0);
             SigningKey::from_slice(secret.as_slice())
-                .map_err(|_| KeyFileError::NotAKey { path: path.into() })
+                .map_err(|_quotes_the_key| KeyFileError::NotAKey { path: path.into() })
         });
         key.map(Self)
     }
@@ -69,7 +69,7 @@ impl P256Key {
         self.0.with(|key| {
             let secret = Zeroizing::new(<[u8; 32]>::from(key.to_bytes()));
             let other = PrivateKeySigner::from_slice(secret.as_slice())
-                .map_err(|_| KeyFileError::NotAKey { path: path.into() })?;
+                .map_err(|_quotes_the_key| KeyFileError::NotAKey { path: path.into() })?;
             keyfile::save_keystore(&other, path, password)
         })
     }
