@@ -15,6 +15,7 @@ mod identity;
 mod kit;
 mod lane;
 mod limits;
+mod onboard;
 mod operations;
 mod owners;
 mod raw;
