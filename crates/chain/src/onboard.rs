@@ -221,21 +221,9 @@ impl<S: Steps> Onboard<'_, S> {
 
     /// Whether what is kept is of this owner and as he chose.
     fn began_so(&self, at: Option<&Onboarding>) -> Result<(), OnboardError> {
-        let (owner, mode) = match at {
-            None => return Ok(()),
-            Some(Onboarding::SigningIn { request }) => (request.address, self.mode),
-            Some(Onboarding::ChoosingCustody { owner }) => (*owner, self.mode),
-            Some(
-                Onboarding::SettingUpWallet { owner, mode }
-                | Onboarding::WritingStrategy { owner, mode, .. }
-                | Onboarding::Registering { owner, mode, .. }
-                | Onboarding::Summoning { owner, mode, .. }
-                | Onboarding::Live { owner, mode, .. },
-            ) => (*owner, *mode),
-        };
         let what = match at {
-            _ if owner != self.owner.address() => "owner",
-            _ if mode != self.mode => "mode",
+            Some(at) if at.owner() != self.owner.address() => "owner",
+            Some(at) if at.mode().is_some_and(|mode| mode != self.mode) => "mode",
             Some(Onboarding::Live { golem, .. }) if *golem != self.golem() => "salt",
             _ => return Ok(()),
         };
