@@ -8,6 +8,7 @@ pub(crate) mod chains;
 mod deploy;
 mod explain;
 mod identity;
+mod onboard;
 pub(crate) mod permission;
 mod redeem;
 mod registry;
@@ -27,6 +28,7 @@ pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode, kinds 
 pub(crate) use deploy::deploy;
 pub(crate) use explain::explain;
 pub(crate) use identity::identity;
+pub(crate) use onboard::onboard;
 pub(crate) use redeem::redeem;
 pub(crate) use registry::registry;
 pub(crate) use revoke::revoke;

@@ -11,10 +11,12 @@ use bardo_bindings::{Chains, framework::PROXY_CODE_HASH};
 use golem_chain::{Node, local::LocalFiles};
 use golem_custody::{ClearingPolicy, Execution, OwnerSigner, Password, SessionKey};
 use golem_delegation::{
-    Delegation, PermissionContext,
+    Delegation, Kind, PermissionContext, Rule,
     blast_radius::Observed,
     permission::{self, Request},
+    terms::GolemCharter,
 };
+use serde::de::DeserializeSeed as _;
 use serde_json::Value;
 use std::{
     env,
@@ -217,6 +219,19 @@ pub(crate) fn grants(path: &Path) -> Result<Vec<(PermissionContext, Vec<Executio
         grants.into_iter().map(read).collect()
     };
     all().with_context(|| format!("{} is no list of grants with calls", path.display())).or_use()
+}
+
+/// A charter, as the parameters of its caveat.
+pub(crate) fn charter(path: &Path) -> Result<GolemCharter, Failure> {
+    let text = text(path).or_use()?;
+    let mut reader = serde_json::Deserializer::from_str(&text);
+    let no_charter = || format!("{} does not hold a charter as JSON", path.display());
+    let rule = Kind::GolemCharter.deserialize(&mut reader).with_context(no_charter).or_use()?;
+    reader.end().with_context(no_charter).or_use()?;
+    match rule {
+        Rule::GolemCharter(charter) => Ok(*charter),
+        _ => Err(Failure::Use(anyhow!(no_charter()))),
+    }
 }
 
 /// Facts of a chain, for a blast radius.

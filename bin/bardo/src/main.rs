@@ -59,6 +59,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Demo => demo::run(json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
         Command::Identity(command) => commands::identity(&command).await,
+        Command::Onboard(args) => commands::onboard(&args).await,
         Command::Permission(PermissionCommand::Explain(args)) => {
             commands::permission::explain(&args)
         }

@@ -157,15 +157,8 @@ impl Account {
         let mut receipts = Vec::new();
         match self.kind {
             AccountKind::Stateless7702 => {
-                let fresh = self.requires_creation(node).await?;
-                // One plan for both: the authorization names the nonce after the transaction's.
-                let plan = node.plan(self.owner).await?;
-                let upgrade = if fresh { Some(owner.upgrade(&plan)?) } else { None };
-                let data = own_batch(calls);
-                receipts.push(
-                    send(node, owner, Outgoing { plan, to: self.owner, data, upgrade, ceiling })
-                        .await?,
-                );
+                let outgoing = self.own_outgoing(node, owner, calls, ceiling).await?;
+                receipts.push(send(node, owner, outgoing).await?);
                 // A void authorization fails silently, and a call to an account without code succeeds.
                 if self.requires_creation(node).await? {
                     return Err(OwnerError::NotUpgraded { account: self.address });
@@ -180,6 +173,22 @@ impl Account {
             }
         }
         Ok(receipts)
+    }
+
+    /// The transaction by which a 7702 account does `calls` itself, with its upgrade where it has no code.
+    pub(crate) async fn own_outgoing(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        calls: &[Execution],
+        ceiling: U256,
+    ) -> Result<Outgoing, OwnerError> {
+        let fresh = self.requires_creation(node).await?;
+        // One plan for both: the authorization names the nonce after the transaction's.
+        let plan = node.plan(self.owner).await?;
+        let upgrade = if fresh { Some(owner.upgrade(&plan)?) } else { None };
+        let (to, data, spends) = (self.owner, own_batch(calls), U256::ZERO);
+        Ok(Outgoing { plan, to, data, upgrade, ceiling, spends })
     }
 
     /// Deploys a Hybrid account that has no code yet, for at most `ceiling` wei. Nothing is sent where there is code, nor
@@ -236,7 +245,7 @@ impl Account {
     /// Whether the account has no code yet. Code that is not the framework's is refused: an EOA
     /// upgraded to something else obeys something else (ATK-32). A Hybrid account's address is
     /// derived from its first code, and only its owner can change that.
-    async fn requires_creation(&self, node: &Node) -> Result<bool, OwnerError> {
+    pub(crate) async fn requires_creation(&self, node: &Node) -> Result<bool, OwnerError> {
         let code = node.code(self.address).await?;
         if code.is_empty() {
             return Ok(true);
@@ -308,7 +317,8 @@ impl OwnerCall {
     ) -> Result<TransactionReceipt, OwnerError> {
         let plan = node.plan(self.from).await?;
         let data = self.data.clone();
-        send(node, owner, Outgoing { plan, to: self.to, data, upgrade: None, ceiling }).await
+        let (to, upgrade, spends) = (self.to, None, U256::ZERO);
+        send(node, owner, Outgoing { plan, to, data, upgrade, ceiling, spends }).await
     }
 }
 

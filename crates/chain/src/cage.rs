@@ -34,7 +34,8 @@ pub async fn boot(node: &Node, golem_id: B256, constitution: &[u8]) -> Result<Bo
     Ok(Cage::boot(golem_id, constitution, published))
 }
 
-async fn published(
+/// What the owner published for a Golem, as a block has it.
+pub(crate) async fn published(
     on: &Snapshot<'_>,
     golem_id: B256,
 ) -> Result<Option<Result<Published, PolicyRefusal>>, ChainFault> {

@@ -108,7 +108,8 @@ pub async fn deploy(
 
     let plan = node.plan(signer.address()).await?;
     let data = deterministic_call(contract.salt, &contract.init_code);
-    let outgoing = Outgoing { plan, to: DETERMINISTIC_DEPLOYER, data, upgrade: None, ceiling };
+    let (to, upgrade, spends) = (DETERMINISTIC_DEPLOYER, None, U256::ZERO);
+    let outgoing = Outgoing { plan, to, data, upgrade, ceiling, spends };
     let receipt = send(node, signer, outgoing).await?;
     // Believe the code, not the receipt: the deployer answers success for a failed creation.
     match inspect(node, contract).await? {

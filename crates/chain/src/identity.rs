@@ -4,6 +4,7 @@ use crate::{
 };
 use alloy::{
     primitives::{Address, B256, U256},
+    rpc::types::TransactionReceipt,
     sol_types::{Error as AbiError, SolCall, SolError, SolEvent},
 };
 use bardo_bindings::identity::IdentityRegistry;
@@ -81,12 +82,7 @@ impl Identities {
         let register = IdentityRegistry::registerCall { agentURI: uri.to_owned() };
         let call = OwnerCall::new(signer.address(), self.at, &register);
         let receipt = call.send(&self.node, signer, ceiling).await?;
-        // Whoever is called along the way may emit what he likes: only the registry's own word counts.
-        let said = receipt.inner.logs().iter().filter(|log| log.address() == self.at);
-        let registered = said
-            .filter_map(|log| IdentityRegistry::Registered::decode_log(&log.inner).ok())
-            .find(|event| event.owner == signer.address());
-        let agent_id = registered.map(|event| event.agentId).ok_or_else(|| {
+        let agent_id = registered(self.at, signer.address(), &receipt).ok_or_else(|| {
             self.unexpected(
                 IdentityRegistry::registerCall::SIGNATURE,
                 AbiError::custom("it registered nobody"),
@@ -149,4 +145,17 @@ impl Identities {
     fn unexpected(&self, what: &'static str, source: AbiError) -> ChainFault {
         ChainFault::Answer { contract: self.at, what, source: source.into() }
     }
+}
+
+/// The agent that a transaction registered for `owner` at the registry `at`.
+pub(crate) fn registered(
+    at: Address,
+    owner: Address,
+    receipt: &TransactionReceipt,
+) -> Option<U256> {
+    // Whoever is called along the way may emit what he likes: only the registry's own word counts.
+    let said = receipt.inner.logs().iter().filter(|log| log.address() == at);
+    let mut events =
+        said.filter_map(|log| IdentityRegistry::Registered::decode_log(&log.inner).ok());
+    events.find(|event| event.owner == owner).map(|event| event.agentId)
 }

@@ -726,7 +726,10 @@ impl Node {
 
     /// The receipt of a transaction that is deep enough: its block is the one at that height, and as many stand on it as
     /// are asked for.
-    async fn settled(&self, hash: B256) -> Result<Option<TransactionReceipt>, ChainFault> {
+    pub(crate) async fn settled(
+        &self,
+        hash: B256,
+    ) -> Result<Option<TransactionReceipt>, ChainFault> {
         let Some(receipt) = self.receipt(hash).await? else { return Ok(None) };
         let (Some(number), Some(block)) = (receipt.block_number, receipt.block_hash) else {
             return Ok(None);

@@ -6,7 +6,7 @@ use alloy::{
     providers::Provider,
     rpc::types::{TransactionReceipt, TransactionRequest},
 };
-use golem_custody::{CustodyError, OwnerSigner, TransactionPlan};
+use golem_custody::{CustodyError, OwnerSigner, SignedTransaction, TransactionPlan};
 
 /// Most that one transaction of an owner may cost unless he says otherwise: 0.05 ether. A node
 /// names the fees; without a ceiling it could name any.
@@ -129,16 +129,33 @@ pub(crate) struct Outgoing {
     pub(crate) data: Bytes,
     pub(crate) upgrade: Option<SignedAuthorization>,
     pub(crate) ceiling: U256,
+    /// Coins that leave the EOA beside the gas, where it has to have both.
+    pub(crate) spends: U256,
 }
 
-/// Estimates, holds the worst cost against the ceiling, signs, sends and waits. Gas is the estimate
-/// and a fifth: state may move before the block.
+/// Signs, sends and waits.
 pub(crate) async fn send(
     node: &Node,
     owner: &OwnerSigner,
     outgoing: Outgoing,
 ) -> Result<TransactionReceipt, OwnerError> {
-    let Outgoing { plan, to, data, upgrade, ceiling } = outgoing;
+    let signed = sign(node, owner, outgoing).await?;
+    let receipt = node.send(&signed).await?;
+    if receipt.status() {
+        Ok(receipt)
+    } else {
+        Err(OwnerError::Failed { hash: receipt.transaction_hash })
+    }
+}
+
+/// Estimates, holds the worst cost against the ceiling, and signs. Gas is the estimate and a fifth: state may move before
+/// the block.
+pub(crate) async fn sign(
+    node: &Node,
+    owner: &OwnerSigner,
+    outgoing: Outgoing,
+) -> Result<SignedTransaction, OwnerError> {
+    let Outgoing { plan, to, data, upgrade, ceiling, spends } = outgoing;
     let mut request = TransactionRequest::default()
         .with_from(owner.address())
         .with_to(to)
@@ -157,14 +174,9 @@ pub(crate) async fn send(
     if worst > ceiling {
         return Err(OwnerError::FeeCeiling { to, worst, ceiling });
     }
+    let worst = worst.saturating_add(spends);
     if worst > plan.balance {
         return Err(OwnerError::NoGas { payer: owner.address(), worst, balance: plan.balance });
     }
-    let signed = owner.transaction(&plan, to, U256::ZERO, data, limit, upgrade)?;
-    let receipt = node.send(&signed).await?;
-    if receipt.status() {
-        Ok(receipt)
-    } else {
-        Err(OwnerError::Failed { hash: receipt.transaction_hash })
-    }
+    Ok(owner.transaction(&plan, to, U256::ZERO, data, limit, upgrade)?)
 }

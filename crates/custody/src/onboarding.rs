@@ -136,6 +136,33 @@ impl Onboarding {
         }
     }
 
+    /// Whose it is, or would be.
+    #[must_use]
+    pub const fn owner(&self) -> Address {
+        match self {
+            Self::SigningIn { request } => request.address,
+            Self::ChoosingCustody { owner }
+            | Self::SettingUpWallet { owner, .. }
+            | Self::WritingStrategy { owner, .. }
+            | Self::Registering { owner, .. }
+            | Self::Summoning { owner, .. }
+            | Self::Live { owner, .. } => *owner,
+        }
+    }
+
+    /// What he chose; none before he did.
+    #[must_use]
+    pub const fn mode(&self) -> Option<CustodyMode> {
+        match self {
+            Self::SigningIn { .. } | Self::ChoosingCustody { .. } => None,
+            Self::SettingUpWallet { mode, .. }
+            | Self::WritingStrategy { mode, .. }
+            | Self::Registering { mode, .. }
+            | Self::Summoning { mode, .. }
+            | Self::Live { mode, .. } => Some(*mode),
+        }
+    }
+
     /// Where a test ends the process: before this is written down, and after.
     const fn failpoints(&self) -> (Failpoint, Failpoint) {
         use Failpoint::*;

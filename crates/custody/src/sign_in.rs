@@ -1,7 +1,8 @@
 //! Who an owner is: a message that he signs with his wallet, as ERC-4361 has it.
 
 use crate::BoxError;
-use alloy_primitives::{Address, Bytes, Signature};
+use alloy_primitives::{Address, B256, Bytes, Signature, hex};
+use alloy_signer::k256::elliptic_curve::rand_core::{OsRng, RngCore as _};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -74,6 +75,14 @@ pub enum SignInError {
 }
 
 impl SignIn {
+    /// Letters and digits that nobody has asked with before: 32 random bytes.
+    #[must_use]
+    pub fn fresh_nonce() -> String {
+        let mut nonce = B256::ZERO;
+        OsRng.fill_bytes(nonce.as_mut_slice());
+        hex::encode(nonce)
+    }
+
     /// The text that a wallet shows and signs.
     ///
     /// ```

@@ -19,8 +19,8 @@ use std::sync::Arc;
 const OWNER: Address = Address::repeat_byte(0xa1);
 const PAYEE: Address = Address::repeat_byte(0xb2);
 const STRANGER: Address = Address::repeat_byte(0xc3);
-const ROLL: u64 = 0;
-const BACKOFF: Backoff = Backoff { first: 10, most: 100 };
+pub(crate) const ROLL: u64 = 0;
+pub(crate) const BACKOFF: Backoff = Backoff { first: 10, most: 100 };
 
 /// SwapRouter02's, whose recipient is a member of a struct.
 const EXACT_INPUT_SINGLE: &str = r#"{
@@ -46,7 +46,7 @@ struct Scene {
 }
 
 /// Up to 100 dollars into the vault, into the pool or to the payee; everything to the owner.
-fn bounds(stage: &Stage, wallet: Address, now: u64) -> Result<RiskBounds> {
+pub(crate) fn bounds(stage: &Stage, wallet: Address, now: u64) -> Result<RiskBounds> {
     let book = stage.book();
     let most = dollars(100);
     let spenders = vec![book.vault, book.swap_router_02];
@@ -85,7 +85,7 @@ fn bounds(stage: &Stage, wallet: Address, now: u64) -> Result<RiskBounds> {
     })
 }
 
-fn done<T: std::fmt::Debug>(answered: Answered<T>) -> Result<T> {
+pub(crate) fn done<T: std::fmt::Debug>(answered: Answered<T>) -> Result<T> {
     match answered {
         Answered::Done(done) => Ok(done),
         Answered::Refused(denial) => bail!("refused: {denial}"),

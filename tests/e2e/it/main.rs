@@ -16,6 +16,7 @@ mod identity;
 mod kit;
 mod lane;
 mod limits;
+mod onboard;
 mod operations;
 mod owners;
 mod p256;

@@ -28,6 +28,7 @@ const COMMANDS: &[&[&str]] = &[
     &["identity", "register"],
     &["identity", "same-owner"],
     &["identity", "show"],
+    &["onboard"],
     &["permission", "explain"],
     &["permission", "health"],
     &["registry", "advance"],

@@ -13,6 +13,7 @@ mod deploy;
 mod habits;
 mod identity;
 mod inspect;
+mod onboard;
 mod permission;
 mod registry;
 mod revocation;
