@@ -10,14 +10,18 @@ mod ledger;
 mod schema;
 mod steps;
 
-pub(crate) use audit::{append, audit_head, keep_seal, read_records, read_seals, refuse_forged};
-pub(crate) use books::{keep_bid, known, open_intents, reserve, settle, spent_by};
+pub(crate) use audit::{
+    Draft, append, audit_head, keep_seal, read_records, read_seals, refuse_forged,
+};
+pub(crate) use books::{
+    Request, Settlement, Signed, keep_bid, known, open_intents, reserve, settle, spent_by,
+};
 pub(crate) use grimoire::{list, remember, search};
 pub use ledger::Replying;
 pub(crate) use ledger::{
     Held, Hold, ask, consume, hold, read_answer, reconcile, release, reply, waiting,
 };
-pub(crate) use steps::{advance, load};
+pub(crate) use steps::{Advance, advance, load};
 
 use crate::{StoreError, place};
 use alloy_primitives::{Address, B256};
@@ -35,6 +39,12 @@ pub const CLOCK_SLACK: u64 = 300;
 
 /// Pages that the log has before they are copied to where they belong: 16 MiB. Moving them costs two more waits for the disk.
 const CHECKPOINT: u32 = 4_000;
+
+/// Memory for pages of a file that is written, in KiB. Names are hashes: each falls on a page of its own, anywhere in its index.
+const CACHE: i64 = 16 * 1024;
+
+/// Statements that stay prepared: all that are written over and over.
+const PREPARED: usize = 64;
 
 /// How long another process may keep a shared file to itself.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -83,6 +93,9 @@ impl Database {
                 error => Err(error),
             })
             .map_err(opening(path))?;
+        // Negative where it is KiB and not pages.
+        connection.pragma_update(None, "cache_size", -CACHE).map_err(opening(path))?;
+        connection.set_prepared_statement_cache_capacity(PREPARED);
         if let Some(pages) = max_pages {
             connection.pragma_update(None, "max_page_count", pages).map_err(opening(path))?;
         }
@@ -137,13 +150,22 @@ impl Batch<'_> {
         self.0.commit()
     }
 
+    pub(crate) fn take_back(self) -> Result<(), rusqlite::Error> {
+        self.0.rollback()
+    }
+
+    /// Whether the database took it back by itself, as it may when the disk is full.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.is_autocommit()
+    }
+
     pub(crate) fn writing(&self) -> &Connection {
         &self.0
     }
 }
 
 impl Part<'_> {
-    /// Whether the database took back the whole batch by itself, as it may when the disk is full.
+    /// Whether the database took back the whole batch by itself.
     pub(crate) fn is_gone(&self) -> bool {
         self.0.is_autocommit()
     }

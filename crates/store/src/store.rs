@@ -1,6 +1,6 @@
 use crate::{
     Memory, MemoryId, MemoryKind, NewMemory, OwnerLedger, Page, Seal, StoreError,
-    db::{self, Database, Held, Hold, Kind},
+    db::{self, Advance, Database, Draft, Held, Hold, Kind, Request, Settlement, Signed},
     place::{self, Lock},
     worker::Worker,
     writer::{Desk, Writer},
@@ -125,22 +125,23 @@ impl Store {
 }
 
 /// Reserves in the books what the owner's ledger holds already, or writes down why not.
-fn reserve(desk: Desk<'_>, entry: &Entry, caps: &Caps) -> Result<Reserving, StoreError> {
+fn reserve(desk: Desk<'_>, request: &Request) -> Result<Reserving, StoreError> {
+    let intent = request.entry.intent;
     let refused = match desk.held {
         None | Some(Ok(Held::Made)) => None,
         Some(Ok(Held::Refused(denial))) => Some(denial),
         Some(Ok(Held::Already)) => {
             // Held for an intent of the books; or left over, and then it is not this one's.
-            if !db::known(desk.connection, entry.intent)? {
-                return Err(StoreError::StillHeld(entry.intent));
+            if !db::known(desk.connection, intent)? {
+                return Err(StoreError::StillHeld(intent));
             }
             None
         }
         Some(Err(error)) => return Err(StoreError::Ledger(error.clone())),
     };
-    let reserving = db::reserve(desk.connection, entry, caps, refused)?;
+    let reserving = db::reserve(desk.connection, request, refused)?;
     if let (Reserving::Refused(_), Some(Ok(Held::Made))) = (&reserving, desk.held) {
-        desk.release.push(entry.intent);
+        desk.release.push(intent);
     }
     Ok(reserving)
 }
@@ -152,8 +153,8 @@ impl Books for Store {
         if entry.golem != self.golem {
             return Err(StoreError::OtherGolem { asked: entry.golem, found: self.golem }.into());
         }
-        let (entry, caps) = (entry.clone(), *caps);
-        let work = move |desk: Desk<'_>| reserve(desk, &entry, &caps);
+        let request = Request::new(entry, caps)?;
+        let work = move |desk: Desk<'_>| reserve(desk, &request);
         Ok(self.writer.write("reserving", hold, work).await?)
     }
 
@@ -163,16 +164,16 @@ impl Books for Store {
     }
 
     async fn signed(&self, intent: IntentId, bid: &Bid, at: u64) -> Result<(), BoxError> {
-        let bid = bid.clone();
-        let work = move |desk: Desk<'_>| db::keep_bid(desk.connection, intent, &bid, at);
+        let signed = Signed::new(intent, bid, at)?;
+        let work = move |desk: Desk<'_>| db::keep_bid(desk.connection, &signed);
         Ok(self.writer.write("keeping a signature", None, work).await?)
     }
 
     async fn settle(&self, intent: IntentId, ending: &Ending, at: u64) -> Result<(), BoxError> {
-        let ending = ending.clone();
+        let settlement = Settlement::new(intent, ending, at)?;
         let work = move |desk: Desk<'_>| {
-            if db::settle(desk.connection, intent, &ending, at)? {
-                desk.release.push(intent);
+            if db::settle(desk.connection, &settlement)? {
+                desk.release.push(settlement.intent);
             }
             Ok(())
         };
@@ -188,8 +189,8 @@ impl Books for Store {
 #[async_trait]
 impl Audit for Store {
     async fn note(&self, kind: &str, body: &Value, at: u64) -> Result<AuditHead, BoxError> {
-        let (kind, body) = (kind.to_owned(), body.clone());
-        let work = move |desk: Desk<'_>| db::append(desk.connection, &kind, &body, at);
+        let draft = Draft::new(kind, body, at)?;
+        let work = move |desk: Desk<'_>| db::append(desk.connection, &draft);
         Ok(self.writer.write("adding to the audit chain", None, work).await?)
     }
 
@@ -215,8 +216,8 @@ impl Steps for Store {
     }
 
     async fn advance(&self, name: &str, from: u64, to: &Value, at: u64) -> Result<(), BoxError> {
-        let (name, to) = (name.to_owned(), to.clone());
-        let work = move |desk: Desk<'_>| db::advance(desk.connection, &name, from, &to, at);
+        let step = Advance::new(name, from, to, at)?;
+        let work = move |desk: Desk<'_>| db::advance(desk.connection, &step);
         Ok(self.writer.write("moving a step", None, work).await?)
     }
 }

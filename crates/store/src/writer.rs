@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  callers ──► queue ──► 1. owner's ledger holds the sums of all reservations    (its own commit)
-//!                        2. one transaction, one savepoint for each caller       (one commit, one fdatasync)
+//!                        2. one transaction; again with a savepoint for each,
+//!                           where one of them failed                             (one commit, one fdatasync)
 //!                        3. owner's ledger releases what was refused or given back
 //!                        4. everybody is answered
 //! ```
@@ -44,7 +45,7 @@ trait Job: Send {
     fn what(&self) -> &'static str;
     /// What the owner's ledger has to hold first.
     fn hold(&self) -> Option<Hold>;
-    /// Whether it is to be kept.
+    /// Whether it is to be kept. Where the batch is taken back it is written again, and what counts is the last time.
     fn write(&mut self, desk: Desk<'_>) -> bool;
     /// What the database said against it, if that is why it is not.
     fn cause(&self) -> Option<Arc<rusqlite::Error>>;
@@ -55,7 +56,7 @@ trait Job: Send {
 struct Task<T, F> {
     what: &'static str,
     hold: Option<Hold>,
-    work: Option<F>,
+    work: F,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -63,7 +64,7 @@ struct Task<T, F> {
 impl<T, F> Job for Task<T, F>
 where
     T: Send,
-    F: FnOnce(Desk<'_>) -> Result<T, StoreError> + Send,
+    F: Fn(Desk<'_>) -> Result<T, StoreError> + Send,
 {
     fn what(&self) -> &'static str {
         self.what
@@ -74,9 +75,9 @@ where
     }
 
     fn write(&mut self, desk: Desk<'_>) -> bool {
-        let outcome = self.work.take().map(|work| work(desk));
-        let kept = matches!(outcome, Some(Ok(_)));
-        self.outcome = outcome;
+        let outcome = (self.work)(desk);
+        let kept = outcome.is_ok();
+        self.outcome = Some(outcome);
         kept
     }
 
@@ -135,10 +136,10 @@ impl Writer {
         &self,
         what: &'static str,
         hold: Option<Hold>,
-        work: impl FnOnce(Desk<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl Fn(Desk<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let task = Task { what, hold, work: Some(work), outcome: None, reply };
+        let task = Task { what, hold, work, outcome: None, reply };
         let stopped = || StoreError::Stopped { what };
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
         if queue.send(Box::new(task)).await.is_err() {
@@ -232,17 +233,13 @@ impl Scribe {
         }
         let all = |ledger: &mut Database| -> Result<Vec<_>, StoreError> {
             let what = "holding sums in the owner's ledger";
-            let mut together = ledger.begin().map_err(StoreError::sql(what))?;
+            let together = ledger.begin().map_err(StoreError::sql(what))?;
             let mut held = Vec::with_capacity(holds.len());
             for hold in &holds {
-                held.push(match hold {
-                    None => None,
-                    Some(hold) => {
-                        let part = together.part().map_err(StoreError::sql(what))?;
-                        let answer = db::hold(part.writing(), hold);
-                        finish(part, answer.is_ok()).map_err(StoreError::sql(what))?;
-                        Some(answer.map_err(Arc::new))
-                    }
+                held.push(match hold.as_ref().map(|hold| db::hold(together.writing(), hold)) {
+                    // Without this look the next one would commit by itself.
+                    Some(Err(error)) if together.is_gone() => return Err(error),
+                    answer => answer.map(|answer| answer.map_err(Arc::new)),
                 });
             }
             together.commit().map_err(StoreError::sql(what))?;
@@ -258,8 +255,47 @@ impl Scribe {
         }
     }
 
-    /// All of the batch in one commit, each job in a part of its own.
+    /// All of the batch in one commit.
+    ///
+    /// A savepoint costs more than what is written in it, and few batches have somebody's error in them: so first without. Where
+    /// one fails, the batch is taken back and written again, each job in a part of its own.
     fn commit(
+        &mut self,
+        batch: &mut [Box<dyn Job>],
+        held: &[Option<Result<Held, Arc<StoreError>>>],
+        release: &mut Vec<IntentId>,
+    ) -> Result<(), Arc<rusqlite::Error>> {
+        if self.commit_whole(batch, held, release)? {
+            return Ok(());
+        }
+        release.clear();
+        self.commit_in_parts(batch, held, release)
+    }
+
+    /// Whether all of it is on disk; else nothing of it is, for one job failed.
+    fn commit_whole(
+        &mut self,
+        batch: &mut [Box<dyn Job>],
+        held: &[Option<Result<Held, Arc<StoreError>>>],
+        release: &mut Vec<IntentId>,
+    ) -> Result<bool, Arc<rusqlite::Error>> {
+        let together = self.books.begin()?;
+        for (job, held) in batch.iter_mut().zip(held) {
+            let connection = together.writing();
+            if job.write(Desk { connection, held: held.as_ref(), release: &mut *release }) {
+                continue;
+            }
+            return match job.cause() {
+                // The disk, and not the job.
+                Some(cause) if together.is_gone() => Err(cause),
+                _ => together.take_back().map(|()| false).map_err(Arc::new),
+            };
+        }
+        together.commit()?;
+        Ok(true)
+    }
+
+    fn commit_in_parts(
         &mut self,
         batch: &mut [Box<dyn Job>],
         held: &[Option<Result<Held, Arc<StoreError>>>],

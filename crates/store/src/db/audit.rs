@@ -6,23 +6,42 @@ use crate::{
 };
 use alloy_primitives::{Address, B256};
 use golem_custody::AuditHead;
-use rusqlite::{Connection, OptionalExtension, params, types::ValueRef};
+use rusqlite::{Connection, params, types::ValueRef};
 use serde_json::Value;
 
 const APPEND: &str = "adding to the audit chain";
 const READ: &str = "reading the audit chain";
 const SEAL: &str = "keeping a seal";
 
+/// What a record is to say, in its one form. It is made by whoever asks for it, before he waits for his turn: all that is left to
+/// the one thread that writes is the chain.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    kind: String,
+    body: String,
+    at: u64,
+}
+
+impl Draft {
+    pub(crate) fn new(kind: &str, body: &Value, at: u64) -> Result<Self, StoreError> {
+        let body = canonical(body).map_err(|source| StoreError::Body { what: APPEND, source })?;
+        Ok(Self { kind: name(kind)?.to_owned(), body, at })
+    }
+}
+
 /// The newest record.
 pub(crate) fn audit_head(connection: &Connection) -> Result<AuditHead, StoreError> {
-    let golem = whose(connection)?;
-    let newest: Option<(i64, Vec<u8>)> = connection
-        .prepare_cached("SELECT sequence, hash FROM audit ORDER BY sequence DESC LIMIT 1")
+    let (golem, newest, hash): (Vec<u8>, Option<i64>, Option<Vec<u8>>) = connection
+        .prepare_cached(
+            "SELECT id, (SELECT max(sequence) FROM audit),
+                    (SELECT hash FROM audit ORDER BY sequence DESC LIMIT 1) FROM whose",
+        )
         .and_then(|mut newest| {
-            newest.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+            newest.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         })
         .map_err(StoreError::sql(READ))?;
-    Ok(match newest {
+    let golem = word(READ, &golem)?;
+    Ok(match newest.zip(hash) {
         None => AuditHead { golem, length: 0, hash: B256::ZERO },
         Some((length, hash)) => {
             AuditHead { golem, length: counted(READ, length)?, hash: word(READ, &hash)? }
@@ -31,14 +50,9 @@ pub(crate) fn audit_head(connection: &Connection) -> Result<AuditHead, StoreErro
 }
 
 /// Adds a record to the chain.
-pub(crate) fn append(
-    connection: &Connection,
-    kind: &str,
-    body: &Value,
-    at: u64,
-) -> Result<AuditHead, StoreError> {
-    let body = canonical(body).map_err(|source| StoreError::Body { what: APPEND, source })?;
-    let record = Record::after(&audit_head(connection)?, at, name(kind)?, body);
+pub(crate) fn append(connection: &Connection, draft: &Draft) -> Result<AuditHead, StoreError> {
+    let Draft { kind, body, at } = draft;
+    let record = Record::after(&audit_head(connection)?, *at, kind.as_str(), body.clone());
     let number = stored("a number of records", record.sequence)?;
     let time = stored("a time", record.at)?;
     connection

@@ -1,11 +1,11 @@
-use super::{DAY, append, counted, counts_from, stored, whose};
+use super::{DAY, Draft, append, counted, counts_from, stored, word};
 use crate::StoreError;
 use alloy_primitives::{Address, B256, U256};
 use golem_custody::{
     Bid, Caps, Denial, DenialCode, Ending, Entry, IntentId, Open, Reserving, Spent,
 };
 use golem_delegation::blast_radius::Dollars;
-use rusqlite::{Connection, OptionalExtension, Params, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -14,29 +14,50 @@ const SIGN: &str = "keeping a signature";
 const SETTLE: &str = "settling";
 const OPEN: &str = "reading what is open";
 
+/// An intent that asks for a sum, ready to be written: its texts are made by the caller, before he waits for his turn.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) entry: Entry,
+    caps: Caps,
+    text: String,
+    draft: Draft,
+}
+
+impl Request {
+    pub(crate) fn new(entry: &Entry, caps: &Caps) -> Result<Self, StoreError> {
+        let body = json!({ "intent": entry.intent, "entry": entry, "caps": caps });
+        Ok(Self {
+            text: text(RESERVE, entry)?,
+            draft: Draft::new("intent.reserved", &body, entry.at)?,
+            entry: entry.clone(),
+            caps: *caps,
+        })
+    }
+}
+
 /// Sets a sum aside if there is room for it, and writes down either way what became of it.
 ///
 /// `over` is what the owner's ledger said against it; then nothing is reserved here.
 pub(crate) fn reserve(
     connection: &Connection,
-    entry: &Entry,
-    caps: &Caps,
+    request: &Request,
     over: Option<&Denial>,
 ) -> Result<Reserving, StoreError> {
-    let found = whose(connection)?;
-    if entry.golem != found {
-        return Err(StoreError::OtherGolem { asked: entry.golem, found });
+    let Request { entry, caps, text, draft } = request;
+    let Standing { golem, used, newest } = Standing::read(connection, entry.intent)?;
+    if entry.golem != golem {
+        return Err(StoreError::OtherGolem { asked: entry.golem, found: golem });
     }
-    let judged = match used(connection, entry)?.or_else(|| over.cloned()) {
+    let judged = match used.then(|| used_before(entry.intent)).or_else(|| over.cloned()) {
         Some(denial) => Err(denial),
-        None => room(connection, entry, caps)?,
+        None => room(connection, entry, caps, newest)?,
     };
     let from = match judged {
         Ok(from) => from,
         Err(denial) => {
             let body =
                 json!({ "intent": entry.intent, "entry": entry, "caps": caps, "denial": denial });
-            append(connection, "intent.refused", &body, entry.at)?;
+            append(connection, &Draft::new("intent.refused", &body, entry.at)?)?;
             return Ok(Reserving::Refused(denial));
         }
     };
@@ -52,18 +73,47 @@ pub(crate) fn reserve(
                 entry.session.as_slice(),
                 sum,
                 at,
-                text(entry)?,
+                text,
             ])
         })
         .map_err(StoreError::sql(RESERVE))?;
-    let body = json!({ "intent": entry.intent, "entry": entry, "caps": caps });
-    append(connection, "intent.reserved", &body, entry.at)?;
+    append(connection, draft)?;
     Ok(Reserving::Made)
 }
 
-fn text(value: &impl serde::Serialize) -> Result<String, rusqlite::Error> {
-    serde_json::to_string(value)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+/// What has to be known before a sum is judged, read at once.
+struct Standing {
+    /// Whose books these are.
+    golem: B256,
+    /// Whether the name was used.
+    used: bool,
+    /// The newest second that a reservation counts from.
+    newest: u64,
+}
+
+impl Standing {
+    fn read(connection: &Connection, intent: IntentId) -> Result<Self, StoreError> {
+        let (golem, used, newest): (Vec<u8>, bool, i64) = connection
+            .prepare_cached(
+                "SELECT id, EXISTS (SELECT 1 FROM reservations WHERE intent = ?1),
+                        max(coalesce((SELECT max(at) FROM reservations WHERE given_back = 0), 0),
+                            coalesce((SELECT max(at) FROM reservations WHERE given_back = 1), 0))
+                 FROM whose",
+            )
+            .and_then(|mut standing| {
+                standing.query_row([intent.0.as_slice()], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                })
+            })
+            .map_err(StoreError::sql(RESERVE))?;
+        Ok(Self { golem: word(RESERVE, &golem)?, used, newest: counted(RESERVE, newest)? })
+    }
+}
+
+fn text(what: &'static str, value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| {
+        StoreError::sql(what)(rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+    })
 }
 
 fn read<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T, StoreError> {
@@ -71,14 +121,11 @@ fn read<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T, StoreE
         .map_err(|source| StoreError::Unreadable { what, source: Some(source) })
 }
 
-fn used(connection: &Connection, entry: &Entry) -> Result<Option<Denial>, StoreError> {
-    let used = known(connection, entry.intent)?;
-    Ok(used.then(|| {
-        Denial::new(
-            DenialCode::IntentUsed,
-            format!("the name {} was used for an intent before, and once only", entry.intent.0),
-        )
-    }))
+fn used_before(intent: IntentId) -> Denial {
+    Denial::new(
+        DenialCode::IntentUsed,
+        format!("the name {} was used for an intent before, and once only", intent.0),
+    )
 }
 
 /// Whether a name was used.
@@ -94,8 +141,8 @@ fn room(
     connection: &Connection,
     entry: &Entry,
     caps: &Caps,
+    newest: u64,
 ) -> Result<Result<u64, Denial>, StoreError> {
-    let newest = newest(connection)?;
     let Some(now) = counts_from(entry.at, newest) else {
         return Ok(Err(late(entry.at, newest)));
     };
@@ -120,19 +167,20 @@ pub(crate) fn spent_by(
     session: Address,
     now: u64,
 ) -> Result<Spent, StoreError> {
-    let session = spent(
-        connection,
-        "SELECT coalesce((SELECT micro_dollars FROM sessions WHERE session = ?1), 0)",
-        [session.as_slice()],
-    )?;
-    let day = spent(
-        connection,
-        "SELECT (SELECT coalesce(sum(micro_dollars), 0) FROM minutes WHERE minute > ?1 / 60)
-              + (SELECT coalesce(sum(micro_dollars), 0) FROM reservations
-                 WHERE given_back = 0 AND at > ?1 AND at < (?1 / 60 + 1) * 60)",
-        [a_day_before(now)?],
-    )?;
-    Ok(Spent { session, day })
+    let since = a_day_before(now)?;
+    // More than SQLite can count is its error, and so ours.
+    let (session, day): (i64, i64) = connection
+        .prepare_cached(
+            "SELECT coalesce((SELECT micro_dollars FROM sessions WHERE session = ?1), 0),
+                    (SELECT coalesce(sum(micro_dollars), 0) FROM minutes WHERE minute > ?2 / 60)
+                  + (SELECT coalesce(sum(micro_dollars), 0) FROM reservations
+                     WHERE given_back = 0 AND at > ?2 AND at < (?2 / 60 + 1) * 60)",
+        )
+        .and_then(|mut sums| {
+            sums.query_row(params![session.as_slice(), since], |row| Ok((row.get(0)?, row.get(1)?)))
+        })
+        .map_err(StoreError::sql(RESERVE))?;
+    Ok(Spent { session: counted(RESERVE, session)?, day: counted(RESERVE, day)? })
 }
 
 /// The last second that does not count any more: what was reserved a day ago to the second is a day ago.
@@ -144,19 +192,6 @@ pub(super) fn a_day_before(now: u64) -> Result<i64, StoreError> {
         // Before the first day was over, the minute before time began.
         None => Ok(-60),
     }
-}
-
-/// A sum that SQLite adds up; more than it can count is its error, and so ours.
-pub(super) fn spent(
-    connection: &Connection,
-    query: &str,
-    params: impl Params,
-) -> Result<u64, StoreError> {
-    let sum: i64 = connection
-        .prepare_cached(query)
-        .and_then(|mut sum| sum.query_row(params, |row| row.get(0)))
-        .map_err(StoreError::sql(RESERVE))?;
-    counted(RESERVE, sum)
 }
 
 pub(super) fn fits(asked: u64, spent: u64, cap: u64) -> bool {
@@ -198,7 +233,7 @@ fn newest(connection: &Connection) -> Result<u64, StoreError> {
 }
 
 /// How an intent stands: its end, if it has one.
-fn standing(connection: &Connection, intent: IntentId) -> Result<Option<Ending>, StoreError> {
+fn ending_of(connection: &Connection, intent: IntentId) -> Result<Option<Ending>, StoreError> {
     let ending: Option<Option<String>> = connection
         .prepare_cached("SELECT ending FROM reservations WHERE intent = ?1")
         .and_then(|mut found| found.query_row([intent.0.as_slice()], |row| row.get(0)).optional())
@@ -210,14 +245,31 @@ fn standing(connection: &Connection, intent: IntentId) -> Result<Option<Ending>,
     }
 }
 
-/// Keeps what was signed for an intent that has not ended.
-pub(crate) fn keep_bid(
-    connection: &Connection,
+/// What was signed for an intent, ready to be written.
+#[derive(Debug)]
+pub(crate) struct Signed {
     intent: IntentId,
-    bid: &Bid,
-    at: u64,
-) -> Result<(), StoreError> {
-    if standing(connection, intent)?.is_some() {
+    bid: Bid,
+    text: String,
+    draft: Draft,
+}
+
+impl Signed {
+    pub(crate) fn new(intent: IntentId, bid: &Bid, at: u64) -> Result<Self, StoreError> {
+        // The bytes are in the books; their hash is enough in the chain.
+        let body = json!({
+            "intent": intent, "route": bid.route, "hash": bid.hash, "place": bid.place, "since": bid.since,
+        });
+        let draft = Draft::new("intent.signed", &body, at)?;
+        Ok(Self { intent, text: text(SIGN, bid)?, draft, bid: bid.clone() })
+    }
+}
+
+/// Keeps what was signed for an intent that has not ended.
+pub(crate) fn keep_bid(connection: &Connection, signed: &Signed) -> Result<(), StoreError> {
+    let Signed { intent, bid, text, draft } = signed;
+    let intent = *intent;
+    if ending_of(connection, intent)?.is_some() {
         return Err(StoreError::Ended(intent));
     }
     let kept: Option<(Vec<u8>, String)> = connection
@@ -226,44 +278,53 @@ pub(crate) fn keep_bid(
             kept.query_row([bid.hash.as_slice()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
         })
         .map_err(StoreError::sql(SIGN))?;
-    if let Some((of, text)) = kept {
+    if let Some((of, kept)) = kept {
         // A caller that did not hear the answer asks again.
-        let same = of == intent.0.as_slice() && read::<Bid>(SIGN, &text)? == *bid;
+        let same = of == intent.0.as_slice() && read::<Bid>(SIGN, &kept)? == *bid;
         return if same { Ok(()) } else { Err(StoreError::OtherBid(bid.hash)) };
     }
     connection
         .prepare_cached("INSERT INTO bids (intent, hash, bid) VALUES (?1, ?2, ?3)")
         .and_then(|mut insert| {
-            insert.execute(params![intent.0.as_slice(), bid.hash.as_slice(), text(bid)?])
+            insert.execute(params![intent.0.as_slice(), bid.hash.as_slice(), text])
         })
         .map_err(StoreError::sql(SIGN))?;
-    // The bytes are in the books; their hash is enough here.
-    let body = json!({
-        "intent": intent, "route": bid.route, "hash": bid.hash, "place": bid.place, "since": bid.since,
-    });
-    append(connection, "intent.signed", &body, at)?;
+    append(connection, draft)?;
     Ok(())
 }
 
+/// An intent's end, ready to be written.
+#[derive(Debug)]
+pub(crate) struct Settlement {
+    pub(crate) intent: IntentId,
+    ending: Ending,
+    text: String,
+    draft: Draft,
+}
+
+impl Settlement {
+    pub(crate) fn new(intent: IntentId, ending: &Ending, at: u64) -> Result<Self, StoreError> {
+        let draft =
+            Draft::new("intent.settled", &json!({ "intent": intent, "ending": ending }), at)?;
+        Ok(Self { intent, text: text(SETTLE, ending)?, draft, ending: ending.clone() })
+    }
+}
+
 /// Ends an intent. Whether its sum was given back by this call or an earlier one.
-pub(crate) fn settle(
-    connection: &Connection,
-    intent: IntentId,
-    ending: &Ending,
-    at: u64,
-) -> Result<bool, StoreError> {
+pub(crate) fn settle(connection: &Connection, settlement: &Settlement) -> Result<bool, StoreError> {
+    let Settlement { intent, ending, text, draft } = settlement;
+    let intent = *intent;
     let gives_back = !matches!(ending, Ending::Done { .. });
-    match standing(connection, intent)? {
+    match ending_of(connection, intent)? {
         Some(before) if before == *ending => return Ok(gives_back),
         Some(_) => return Err(StoreError::Ended(intent)),
         None => {}
     }
     connection
         .prepare_cached("UPDATE reservations SET ending = ?2, given_back = ?3 WHERE intent = ?1")
-        .and_then(|mut end| end.execute(params![intent.0.as_slice(), text(ending)?, gives_back]))
+        .and_then(|mut end| end.execute(params![intent.0.as_slice(), text, gives_back]))
         .map_err(StoreError::sql(SETTLE))?;
-    let body = json!({ "intent": intent, "ending": ending });
-    append(connection, "intent.settled", &body, at)?;
+    append(connection, draft)?;
     Ok(gives_back)
 }
 

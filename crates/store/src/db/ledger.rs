@@ -1,6 +1,6 @@
 use super::{
     DAY,
-    books::{a_day_before, fits, late, live_sums, over, spent, stands},
+    books::{a_day_before, fits, late, live_sums, over, stands},
     counted, counts_from, stored, word,
 };
 use crate::{StoreError, audit::signed_by};
@@ -35,31 +35,41 @@ pub(crate) enum Held {
     Refused(Denial),
 }
 
-/// Holds a sum, if the owner's cap has room for it.
+/// Holds a sum, if the owner's cap has room for it. One statement writes, the last: where this fails, nothing of it is there.
 pub(crate) fn hold(connection: &Connection, hold: &Hold) -> Result<Held, StoreError> {
     let Hold { golem, intent, micro_dollars, at, cap } = *hold;
-    let held: Option<bool> = connection
-        .prepare_cached("SELECT released FROM held WHERE golem = ?1 AND intent = ?2")
-        .and_then(|mut held| {
-            held.query_row([golem.as_slice(), intent.0.as_slice()], |row| row.get(0)).optional()
+    let (held, newest): (bool, i64) = connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM held WHERE golem = ?1 AND intent = ?2 AND released = 0),
+                    max(coalesce((SELECT max(at) FROM held WHERE released = 0), 0),
+                        coalesce((SELECT max(at) FROM held WHERE released = 1), 0))",
+        )
+        .and_then(|mut standing| {
+            standing.query_row([golem.as_slice(), intent.0.as_slice()], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
         })
         .map_err(StoreError::sql(HOLD))?;
-    if held == Some(false) {
+    if held {
         return Ok(Held::Already);
     }
-    let newest = newest(connection)?;
+    let newest = counted(HOLD, newest)?;
     let Some(now) = counts_from(at, newest) else {
         return Ok(Held::Refused(late(at, newest)));
     };
     let sum = stored("a sum in micro-dollars", micro_dollars)?;
     if let Some(cap) = cap {
-        let taken = spent(
-            connection,
-            "SELECT (SELECT coalesce(sum(micro_dollars), 0) FROM minutes WHERE minute > ?1 / 60)
-                  + (SELECT coalesce(sum(micro_dollars), 0) FROM held
-                     WHERE released = 0 AND at > ?1 AND at < (?1 / 60 + 1) * 60)",
-            [a_day_before(now)?],
-        )?;
+        let since = a_day_before(now)?;
+        // More than SQLite can count is its error, and so ours.
+        let taken: i64 = connection
+            .prepare_cached(
+                "SELECT (SELECT coalesce(sum(micro_dollars), 0) FROM minutes WHERE minute > ?1 / 60)
+                      + (SELECT coalesce(sum(micro_dollars), 0) FROM held
+                         WHERE released = 0 AND at > ?1 AND at < (?1 / 60 + 1) * 60)",
+            )
+            .and_then(|mut taken| taken.query_row([since], |row| row.get(0)))
+            .map_err(StoreError::sql(HOLD))?;
+        let taken = counted(HOLD, taken)?;
         if !fits(micro_dollars, taken, cap) {
             let whose = "all Golems of the owner in any 24 hours";
             let denial = over(DenialCode::BudgetOwner, micro_dollars, taken, cap, whose);

@@ -1,5 +1,5 @@
-use super::{append, counted, name, stored};
-use crate::StoreError;
+use super::{Draft, append, counted, name, stored};
+use crate::{StoreError, canonical::canonical};
 use golem_custody::Step;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
@@ -21,32 +21,42 @@ pub(crate) fn load(connection: &Connection, name: &str) -> Result<Option<Step>, 
     Ok(Some(Step { version: counted(LOAD, version)?, value }))
 }
 
-/// Moves it, if it is where the caller believes it to be.
-pub(crate) fn advance(
-    connection: &Connection,
-    machine: &str,
+/// A machine's next step, ready to be written.
+#[derive(Debug)]
+pub(crate) struct Advance {
+    machine: String,
     from: u64,
-    to: &Value,
-    at: u64,
-) -> Result<(), StoreError> {
-    let machine = name(machine)?;
-    let version = from.saturating_add(1);
-    let value = crate::canonical::canonical(to)
-        .map_err(|source| StoreError::Body { what: ADVANCE, source })?;
+    version: u64,
+    value: String,
+    draft: Draft,
+}
+
+impl Advance {
+    pub(crate) fn new(machine: &str, from: u64, to: &Value, at: u64) -> Result<Self, StoreError> {
+        let machine = name(machine)?.to_owned();
+        let version = from.saturating_add(1);
+        let value = canonical(to).map_err(|source| StoreError::Body { what: ADVANCE, source })?;
+        let body = json!({ "name": machine, "version": version, "to": to });
+        Ok(Self { draft: Draft::new("step", &body, at)?, machine, from, version, value })
+    }
+}
+
+/// Moves it, if it is where the caller believes it to be.
+pub(crate) fn advance(connection: &Connection, step: &Advance) -> Result<(), StoreError> {
+    let Advance { machine, from, version, value, draft } = step;
+    let (before, after) = (stored("a version", *from)?, stored("a version", *version)?);
     let moved = connection
-        .execute(
-            if from == 0 {
-                "INSERT INTO steps (name, version, value) VALUES (?1, ?2, ?4) ON CONFLICT DO NOTHING"
-            } else {
-                "UPDATE steps SET version = ?2, value = ?4 WHERE name = ?1 AND version = ?3"
-            },
-            params![machine, stored("a version", version)?, stored("a version", from)?, value],
-        )
+        .prepare_cached(if *from == 0 {
+            "INSERT INTO steps (name, version, value) VALUES (?1, ?2, ?4) ON CONFLICT DO NOTHING"
+        } else {
+            "UPDATE steps SET version = ?2, value = ?4 WHERE name = ?1 AND version = ?3"
+        })
+        .and_then(|mut moves| moves.execute(params![machine, after, before, value]))
         .map_err(StoreError::sql(ADVANCE))?;
     if moved == 0 {
         let found = load(connection, machine)?.map_or(0, |step| step.version);
-        return Err(StoreError::Moved { name: machine.into(), expected: from, found });
+        return Err(StoreError::Moved { name: machine.clone(), expected: *from, found });
     }
-    append(connection, "step", &json!({ "name": machine, "version": version, "to": to }), at)?;
+    append(connection, draft)?;
     Ok(())
 }
