@@ -72,7 +72,7 @@ pub(crate) fn is_busy(error: &TransportError) -> bool {
 }
 
 /// Makes a request again where the server was [busy](is_busy). A batch is answered as it is: which of its members failed, and at
-/// what, is for the one who asked.
+/// what, is for the one who asked. One that was refused as a whole is an error as a whole.
 #[derive(Clone, Copy, Debug)]
 struct Repeating {
     most: u32,
@@ -119,7 +119,8 @@ where
         Box::pin(async move {
             let mut wait = BACKOFF;
             for _ in 0..most {
-                let answer = inner.call(request.clone()).await;
+                let answer =
+                    inner.call(request.clone()).await.and_then(|said| whole(&request, said));
                 let refusal = match &answer {
                     Err(error) if is_busy(error) => Some(error),
                     _ => None,
@@ -133,9 +134,23 @@ where
                 sleep(asked_for(refusal).map_or(wait, |asked| asked.max(wait))).await;
                 wait *= 2;
             }
-            inner.call(request).await
+            inner.call(request.clone()).await.and_then(|said| whole(&request, said))
         })
     }
+}
+
+/// What was said to a batch; where that is one no for many questions, it is the answer to none of them.
+fn whole(request: &RequestPacket, said: ResponsePacket) -> Result<ResponsePacket, TransportError> {
+    let answers = match &said {
+        ResponsePacket::Single(_) => 1,
+        ResponsePacket::Batch(all) => all.len(),
+    };
+    if request.len() > answers
+        && let Some(no) = said.as_error()
+    {
+        return Err(RpcError::ErrorResp(no.clone()));
+    }
+    Ok(said)
 }
 
 /// How long a server wants to be left alone, where that is bearable.
