@@ -40,9 +40,6 @@ pub const CLOCK_SLACK: u64 = 300;
 /// Pages that the log has before they are copied to where they belong: 16 MiB. Moving them costs two more waits for the disk.
 const CHECKPOINT: u32 = 4_000;
 
-/// Memory for pages of a file that is written, in KiB. Names are hashes: each falls on a page of its own, anywhere in its index.
-const CACHE: i64 = 16 * 1024;
-
 /// Statements that stay prepared: all that are written over and over.
 const PREPARED: usize = 64;
 
@@ -93,8 +90,6 @@ impl Database {
                 error => Err(error),
             })
             .map_err(opening(path))?;
-        // Negative where it is KiB and not pages.
-        connection.pragma_update(None, "cache_size", -CACHE).map_err(opening(path))?;
         connection.set_prepared_statement_cache_capacity(PREPARED);
         if let Some(pages) = max_pages {
             connection.pragma_update(None, "max_page_count", pages).map_err(opening(path))?;

@@ -23,13 +23,19 @@ use rusqlite::Connection;
 use std::{
     sync::Arc,
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{
+    mpsc::{self, error::TryRecvError},
+    oneshot,
+};
 
 /// How many share a commit at most.
 const MOST: usize = 256;
 /// How many may wait before the next waits to wait.
 const QUEUE: usize = 1_024;
+/// Longest time that a batch waits for those who are on their way.
+const LINGER: Duration = Duration::from_micros(500);
 
 /// What a caller's work sees.
 pub(crate) struct Desk<'a> {
@@ -159,6 +165,23 @@ impl Drop for Writer {
     }
 }
 
+/// What went wrong with a whole batch.
+enum Failure {
+    None,
+    Stopped,
+    Commit(Arc<rusqlite::Error>),
+}
+
+impl Failure {
+    fn of(&self, what: &'static str) -> Option<StoreError> {
+        match self {
+            Self::None => None,
+            Self::Stopped => Some(StoreError::Stopped { what }),
+            Self::Commit(source) => Some(StoreError::of_commit(what, source)),
+        }
+    }
+}
+
 /// Who writes.
 struct Scribe {
     golem: B256,
@@ -173,12 +196,22 @@ struct Scribe {
 impl Scribe {
     fn run(mut self, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
         let mut next = None;
+        // Who was answered asks again soon, as a rule: without waiting for him, callers fall into groups that pay for a commit each.
+        let (mut crowd, mut linger) = (1, Duration::ZERO);
         while let Some(first) = next.take().or_else(|| waiting.blocking_recv()) {
+            let began = Instant::now();
             let mut names: Vec<IntentId> =
                 first.hold().map(|hold| hold.intent).into_iter().collect();
             let mut batch = vec![first];
             while batch.len() < MOST {
-                let Ok(job) = waiting.try_recv() else { break };
+                let job = match waiting.try_recv() {
+                    Ok(job) => job,
+                    Err(TryRecvError::Empty) if batch.len() < crowd && began.elapsed() < linger => {
+                        thread::yield_now();
+                        continue;
+                    }
+                    Err(_) => break,
+                };
                 if let Some(hold) = job.hold() {
                     // The second one of a name has to see what became of the first, in both files.
                     if names.contains(&hold.intent) {
@@ -189,22 +222,27 @@ impl Scribe {
                 }
                 batch.push(job);
             }
-            self.write(batch);
+            let begun = Instant::now();
+            let failure = self.write(&mut batch);
+            // Never for long beside what it saves: a commit.
+            linger = (begun.elapsed() / 4).min(LINGER);
+            crowd = batch.len().saturating_add(waiting.len()).min(MOST);
+            for job in batch {
+                let failure = failure.of(job.what());
+                job.answer(failure);
+            }
         }
     }
 
-    fn write(&mut self, mut batch: Vec<Box<dyn Job>>) {
+    /// Writes a batch, and says what went wrong with all of it.
+    fn write(&mut self, batch: &mut [Box<dyn Job>]) -> Failure {
         if self.stopped {
-            for job in batch {
-                let what = job.what();
-                job.answer(Some(StoreError::Stopped { what }));
-            }
-            return;
+            return Failure::Stopped;
         }
         self.release(Vec::new());
-        let held = self.hold(&batch);
+        let held = self.hold(batch);
         let mut release = Vec::new();
-        let failure = self.commit(&mut batch, &held, &mut release).err();
+        let failure = self.commit(batch, &held, &mut release).err();
         if let Some(failure) = &failure {
             self.stopped = is_disk_failure(failure);
             // Nothing was given back after all. What was held for nothing goes back, where it is certain that it was for nothing.
@@ -218,10 +256,7 @@ impl Scribe {
             }
         }
         self.release(release);
-        for job in batch {
-            let failure = failure.as_ref().map(|source| StoreError::of_commit(job.what(), source));
-            job.answer(failure);
-        }
+        failure.map_or(Failure::None, Failure::Commit)
     }
 
     /// Lets the owner's ledger hold what the batch reserves. One answer for each job that asks for it.
