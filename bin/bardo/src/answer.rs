@@ -90,7 +90,7 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
                 Failure::Use(error) => (2, error),
                 // Nothing was sent: that is a no, and not something that did not work.
                 Failure::Fault(error) if is_too_dear(&error) => {
-                    (1, error.context("--fee-ceiling says how much it may cost"))
+                    (1, anyhow::anyhow!("{error}; --fee-ceiling says how much it may cost"))
                 }
                 Failure::Fault(error) => (3, error),
             };

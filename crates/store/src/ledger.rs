@@ -1,7 +1,7 @@
 use crate::{
     Replying, StoreError,
     db::{self, Database, Kind},
-    place,
+    place::{self, Lock},
     worker::Worker,
 };
 use alloy_primitives::{Address, B256};
@@ -36,6 +36,8 @@ impl OwnerLedger {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         place::private_folder(folder)?;
+        // Several Golems may be the first at once. A file that is being made looks like somebody else's to whoever looks in.
+        let _turn = Lock::wait(&path.with_extension("lock"))?;
         let mut database = Database::open(path, Kind::Owner, None)?;
         let what = "claiming the owner's ledger";
         let claim = database.begin().map_err(StoreError::sql(what))?;

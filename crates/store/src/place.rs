@@ -56,9 +56,21 @@ fn keeps_out(path: &Path, others: u32) -> Result<(), StoreError> {
 pub(crate) struct Lock(#[expect(dead_code, reason = "holding it open is what it does")] File);
 
 impl Lock {
-    pub(crate) fn take(path: &Path) -> Result<Self, StoreError> {
+    /// Waits for its turn.
+    pub(crate) fn wait(path: &Path) -> Result<Self, StoreError> {
+        let file = Self::file(path)?;
+        file.lock().map_err(place(path))?;
+        Ok(Self(file))
+    }
+
+    fn file(path: &Path) -> Result<File, StoreError> {
         private_file(path)?;
-        let file = OpenOptions::new().write(true).open(path).map_err(place(path))?;
+        OpenOptions::new().write(true).open(path).map_err(place(path))
+    }
+
+    /// Takes it, or says that somebody has it.
+    pub(crate) fn take(path: &Path) -> Result<Self, StoreError> {
+        let file = Self::file(path)?;
         match file.try_lock() {
             Ok(()) => Ok(Self(file)),
             Err(TryLockError::WouldBlock) => Err(StoreError::Locked { path: path.into() }),

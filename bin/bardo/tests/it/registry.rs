@@ -246,7 +246,7 @@ async fn without_a_registry_or_above_the_ceiling_nothing_is_sent() -> Result<()>
     let missing = life.by(&life.owner, &words)?;
     let unread = life.status(&[])?;
 
-    ensure!(dear.code == 3 && dear.stderr.contains("more than its ceiling of 1 wei"), "{dear:?}");
+    ensure!(dear.code == 1 && dear.stderr.contains("more than its ceiling of 1 wei"), "{dear:?}");
     for ran in [missing, unread] {
         ensure!(ran.code == 3 && ran.stderr.contains("GolemRegistry"), "{ran:?}");
         ensure!(ran.stderr.contains("bardo chains check"), "says what to do: {ran:?}");

@@ -406,7 +406,8 @@ async fn a_creation_above_its_ceiling_or_without_the_framework_is_not_sent() -> 
     scene.stage.node().provider().anvil_set_code(HYBRID_IMPL, Bytes::new()).await?;
     let missing = scene.by(&scene.owner, &["create"])?;
 
-    ensure!(dear.code == 3 && dear.stderr.contains("ceiling of 1 wei"), "{dear:?}");
+    ensure!(dear.code == 1 && dear.stderr.contains("ceiling of 1 wei"), "{dear:?}");
+    ensure!(dear.stderr.contains("--fee-ceiling"), "says what to do: {dear:?}");
     ensure!(lost.code == 3 && lost.stderr.contains("(token)"), "{lost:?}");
     ensure!(missing.code == 3 && missing.stderr.contains("HybridDeleGator"), "{missing:?}");
     assert_eq!(scene.owner.sent(&scene.stage).await?, 0);
@@ -420,7 +421,8 @@ async fn a_withdrawal_above_its_ceiling_is_not_sent() -> Result<()> {
     scene.endow(scene.vault.address).await?;
     let sent = scene.owner.sent(&scene.stage).await?;
     let dear = scene.by(&scene.owner, &["withdraw", "--token", &usdc, "--fee-ceiling", "1"])?;
-    ensure!(dear.code == 3 && dear.stderr.contains("ceiling of 1 wei"), "{dear:?}");
+    ensure!(dear.code == 1 && dear.stderr.contains("ceiling of 1 wei"), "{dear:?}");
+    ensure!(dear.stderr.contains("--fee-ceiling"), "says what to do: {dear:?}");
     assert_eq!(scene.owner.sent(&scene.stage).await?, sent);
     Ok(())
 }

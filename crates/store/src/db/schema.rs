@@ -30,11 +30,18 @@ impl Plan {
 }
 
 /// Refuses what is no database, what is another's, and what a later program wrote. Changes nothing.
+///
+/// All of it is of one moment: while a shared file is made, another process would see half of it otherwise.
 pub(super) fn recognise(
     connection: &Connection,
     path: &Path,
     plan: &Plan,
 ) -> Result<i64, StoreError> {
+    let moment = connection.unchecked_transaction().map_err(opening(path))?;
+    recognise_now(&moment, path, plan)
+}
+
+fn recognise_now(connection: &Connection, path: &Path, plan: &Plan) -> Result<i64, StoreError> {
     let number = |pragma: &str| -> Result<i64, StoreError> {
         connection.pragma_query_value(None, pragma, |row| row.get(0)).map_err(opening(path))
     };
@@ -63,7 +70,7 @@ pub(super) fn migrate(
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(opening(path))?;
         // Several processes may open a shared file at once: who comes second sees what the first did.
-        let version = recognise(&transaction, path, plan)?;
+        let version = recognise_now(&transaction, path, plan)?;
         let step = usize::try_from(version).ok().and_then(|done| plan.migrations.get(done));
         let Some(step) = step else { return Ok(()) };
         let to = version.saturating_add(1);
