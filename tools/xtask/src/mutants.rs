@@ -107,7 +107,8 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
 
     let mut problems = Vec::new();
     let mut shown = shown(root);
-    let keys = mutants.iter().map(|mutant| key(root, mutant)).collect::<Result<Vec<_>>>()?;
+    let workspace = Workspace::read(root)?;
+    let keys = mutants.iter().map(|mutant| key(&workspace, mutant)).collect::<Result<Vec<_>>>()?;
     let is_left = |(mutant, key): &(&Mutant, &String)| shown.get(&mutant.name) != Some(*key);
     let left: BTreeSet<_> =
         mutants.iter().zip(&keys).filter(is_left).map(|(mutant, _)| mutant.name.clone()).collect();
@@ -185,7 +186,7 @@ pub(crate) fn run(root: &Path, only: Option<&str>, out: &mut dyn Write) -> Resul
         .context("write the result")?;
     fs::write(root.join(RESULT), &result).with_context(|| format!("write {RESULT}"))?;
     if fine && only.is_none() {
-        longrun::record(root, Name::Mutants, &depends_on(root, &mutants)?, &result)?;
+        longrun::record(root, Name::Mutants, &workspace.depends_on(&mutants)?, &result)?;
         let waiting: String = waiting.iter().map(|name| format!("{name}\n")).collect();
         fs::write(root.join(PENDING), waiting).with_context(|| format!("write {PENDING}"))?;
         writeln!(out, "recorded testdata/longruns/mutants.json; commit it")?;
@@ -209,9 +210,10 @@ fn shown(root: &Path) -> BTreeMap<String, String> {
 }
 
 /// The patch, what it touches and the tests that must notice.
-fn key(root: &Path, mutant: &Mutant) -> Result<String> {
+fn key(workspace: &Workspace<'_>, mutant: &Mutant) -> Result<String> {
+    let root = workspace.root;
     let patch = format!("{FOLDER}/{}", mutant.name);
-    let mut paths = depends_on(root, std::slice::from_ref(mutant))?;
+    let mut paths = workspace.depends_on(std::slice::from_ref(mutant))?;
     paths.retain(|path| path != FOLDER);
     paths.push(patch);
     Ok(sources::digest(&sources::hashes(root, &paths)?))
@@ -465,43 +467,59 @@ fn said(output: &Output) -> String {
     lines.get(lines.len().saturating_sub(30)..).unwrap_or_default().join("\n")
 }
 
-/// Files whose change makes the result stale: patches, what they touch, and the tests that notice.
-fn depends_on(root: &Path, mutants: &[Mutant]) -> Result<Vec<String>> {
-    let mut paths = BTreeSet::from([FOLDER.to_owned()]);
-    let tests = sources::files(root, &["contracts/test".to_owned()])?;
-    let packages = crate::metadata::Metadata::read(root)?;
-    for mutant in mutants {
-        paths.extend(mutant.touches.iter().cloned());
-        for expectation in &mutant.expectations {
-            match expectation {
-                Expectation::Forge { contract, .. } => {
-                    let declares = format!("contract {contract} ");
-                    for file in &tests {
-                        let text = fs::read_to_string(root.join(file))
-                            .with_context(|| format!("read {file}"))?;
-                        if text.contains(&declares) {
-                            paths.insert(file.clone());
+/// Where tests stand, read once for all patches: cargo takes its time to say it.
+struct Workspace<'a> {
+    root: &'a Path,
+    /// Of forge.
+    tests: Vec<String>,
+    packages: crate::metadata::Metadata,
+}
+
+impl<'a> Workspace<'a> {
+    fn read(root: &'a Path) -> Result<Self> {
+        let tests = sources::files(root, &["contracts/test".to_owned()])?;
+        Ok(Self { root, tests, packages: crate::metadata::Metadata::read(root)? })
+    }
+
+    /// Files whose change makes the result stale: patches, what they touch, and the tests that notice.
+    fn depends_on(&self, mutants: &[Mutant]) -> Result<Vec<String>> {
+        let Self { root, tests, packages } = self;
+        let mut paths = BTreeSet::from([FOLDER.to_owned()]);
+        for mutant in mutants {
+            paths.extend(mutant.touches.iter().cloned());
+            for expectation in &mutant.expectations {
+                match expectation {
+                    Expectation::Forge { contract, .. } => {
+                        let declares = format!("contract {contract} ");
+                        for file in tests {
+                            let text = fs::read_to_string(root.join(file))
+                                .with_context(|| format!("read {file}"))?;
+                            if text.contains(&declares) {
+                                paths.insert(file.clone());
+                            }
                         }
                     }
-                }
-                Expectation::Nextest { package, filter } => {
-                    let found = packages.members().find(|member| member.name == *package);
-                    let found = found.with_context(|| format!("find the package {package}"))?;
-                    let folder = PathBuf::from(&found.manifest_path);
-                    let folder = folder.parent().and_then(|folder| folder.strip_prefix(root).ok());
-                    let folder = folder.with_context(|| format!("find the folder of {package}"))?;
-                    let folder = folder.to_string_lossy().into_owned();
-                    let files = sources::files(root, std::slice::from_ref(&folder))?;
-                    let declares = module_files(&files, filter);
-                    if declares.is_empty() {
-                        paths.insert(folder);
+                    Expectation::Nextest { package, filter } => {
+                        let found = packages.members().find(|member| member.name == *package);
+                        let found = found.with_context(|| format!("find the package {package}"))?;
+                        let folder = PathBuf::from(&found.manifest_path);
+                        let folder =
+                            folder.parent().and_then(|folder| folder.strip_prefix(root).ok());
+                        let folder =
+                            folder.with_context(|| format!("find the folder of {package}"))?;
+                        let folder = folder.to_string_lossy().into_owned();
+                        let files = sources::files(root, std::slice::from_ref(&folder))?;
+                        let declares = module_files(&files, filter);
+                        if declares.is_empty() {
+                            paths.insert(folder);
+                        }
+                        paths.extend(declares);
                     }
-                    paths.extend(declares);
                 }
             }
         }
+        Ok(paths.into_iter().collect())
     }
-    Ok(paths.into_iter().collect())
 }
 
 /// The files of the module of `it` in which a test stands; none if it stands elsewhere. As with forge, the files of

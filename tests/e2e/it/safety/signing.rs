@@ -102,7 +102,7 @@ fn custodys_redemptions_are_read_as_the_calls_that_were_permitted() -> Result<()
             Verdict::Refused(denials) => panic!("{denials:?}"),
         };
         for (_, other) in &cases {
-            // As `clear_operation` does it.
+            // As `rehearse_operation` does it.
             let inner = (other.manager(), U256::ZERO, other.calldata()).abi_encode_packed();
             let call =
                 DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: inner.into() };
