@@ -25,6 +25,7 @@ mod ports;
 mod redact;
 mod redemption;
 mod rotation;
+mod runway;
 mod secret;
 mod session;
 mod session_p256;
@@ -80,6 +81,7 @@ pub use redemption::{Execution, Redemption, encode_batch};
 pub use rotation::{
     KeyUse, Keyring, Rotation, RotationError, RotationPolicy, RotationReason, Rotations, Switching,
 };
+pub use runway::{Payee, Purpose, Runway, runway_share};
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
 pub use session_p256::{P256Key, P256Owner, P256SessionKey};

@@ -24,4 +24,5 @@ mod mode;
 mod onboarding;
 mod redaction;
 mod rotation;
+mod runway;
 mod settlement;
