@@ -79,7 +79,8 @@ pub use ports::{
 pub use redact::{RedactedWriter, redact};
 pub use redemption::{Execution, Redemption, encode_batch};
 pub use rotation::{
-    KeyUse, Keyring, Rotation, RotationError, RotationPolicy, RotationReason, Rotations, Switching,
+    KeyUse, Keyring, Replaced, Rotation, RotationError, RotationPolicy, RotationReason, Rotations,
+    Switching,
 };
 pub use runway::{Payee, Purpose, Runway, runway_share};
 pub use secret::{HardeningError, harden_process};
