@@ -172,6 +172,15 @@ pub enum Rotation {
 }
 
 impl Rotation {
+    /// The grant in use: a next one counts once its key has its place.
+    #[must_use]
+    pub const fn grant(&self) -> &Delegation {
+        match self {
+            Self::Resting { grant, .. } | Self::Asked { grant, .. } => grant,
+            Self::Granted { before, .. } => before,
+        }
+    }
+
     const fn epoch(&self) -> u16 {
         match self {
             Self::Resting { epoch, .. }

@@ -108,14 +108,16 @@ impl Runway {
             return no(DenialCode::PolicyParty, format!("nobody named {} as a payee", pay.to));
         };
         if !self.pays(payee.purpose) {
-            let reason = format!("in phase {:?} nothing is paid for {:?}", self.phase, payee.purpose);
+            let reason =
+                format!("in phase {:?} nothing is paid for {:?}", self.phase, payee.purpose);
             return no(DenialCode::PolicyParty, reason);
         }
         let left = self.redeemable();
         match u64::try_from(pay.amount) {
             Ok(amount) if pay.amount <= left => Ok(amount),
             _ => {
-                let reason = format!("{} are asked for, {left} are left of this period", pay.amount);
+                let reason =
+                    format!("{} are asked for, {left} are left of this period", pay.amount);
                 no(DenialCode::PolicyAmount, reason)
             }
         }

@@ -50,7 +50,8 @@ pub(crate) async fn calls(
         Err(denial) => return Ok(Err(denial)),
     };
     let routers = charter.listing.targets.iter();
-    let Some(router) = routers.filter(|one| one.role == Role::SwapRouter02).map(|one| one.target).next()
+    let Some(router) =
+        routers.filter(|one| one.role == Role::SwapRouter02).map(|one| one.target).next()
     else {
         let reason = "the charter lists no router that swaps are made with";
         return Ok(Err(Denial::new(DenialCode::PolicyTarget, reason)));
