@@ -25,7 +25,7 @@ mod ports;
 mod redact;
 mod redemption;
 mod rotation;
-mod runway;
+mod running_costs;
 mod secret;
 mod session;
 mod session_p256;
@@ -82,7 +82,7 @@ pub use rotation::{
     KeyUse, Keyring, Replaced, Rotation, RotationError, RotationPolicy, RotationReason, Rotations,
     Switching,
 };
-pub use runway::{Payee, Purpose, Runway, runway_share};
+pub use running_costs::{Payee, Purpose, RunningCosts, runway_share};
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
 pub use session_p256::{P256Key, P256Owner, P256SessionKey};

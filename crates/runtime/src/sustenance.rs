@@ -8,7 +8,7 @@ use bardo_bindings::{defi::Erc20, framework::DELEGATION_MANAGER};
 use golem_chain::{environment, observe};
 use golem_custody::{
     Books as _, BoxError, Execution, Judgement, KeyUse, Keyring as _, Proposed, Purpose,
-    Redemption, Rotation, RotationPolicy, Rotations, Runway, Steps as _, Switching,
+    Redemption, Rotation, RotationPolicy, Rotations, RunningCosts, Steps as _, Switching,
 };
 use golem_delegation::{
     Delegation, Kind, PermissionContext, SigningDomain,
@@ -174,7 +174,7 @@ impl Golem {
             };
             if outcome == Outcome::Done {
                 spent = spent.saturating_add(amount);
-                let left = Runway { spent, ..now }.redeemable();
+                let left = RunningCosts { spent, ..now }.redeemable();
                 let base = |amount: U256| u64::try_from(amount).unwrap_or(u64::MAX);
                 let (redeemed, remaining) = (base(amount), base(left));
                 self.tell(GolemEvent::RunwayRedeemed { intent, redeemed, remaining, phase })

@@ -24,5 +24,5 @@ mod mode;
 mod onboarding;
 mod redaction;
 mod rotation;
-mod runway;
+mod running_costs;
 mod settlement;

@@ -6,9 +6,7 @@ use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use bardo_testkit::dollars;
 use golem_chain::Writing;
-use golem_custody::{
-    BoxError, DenialCode, InferenceTier, Keys, Parameter, Recommendation,
-};
+use golem_custody::{BoxError, DenialCode, InferenceTier, Keys, Parameter, Recommendation};
 use golem_delegation::grant::Phase;
 use golem_runtime::{Counsel, Model, ObservingCause, Outcome, Strategist, Thought, Wish, World};
 use std::{collections::BTreeMap, sync::Arc};

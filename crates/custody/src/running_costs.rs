@@ -37,7 +37,7 @@ pub struct Payee {
 
 /// What may be paid now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Runway {
+pub struct RunningCosts {
     /// In which token.
     pub token: Address,
     /// What the wallet grants for a period, in base units.
@@ -68,7 +68,7 @@ pub const fn runway_share(phase: Phase) -> u64 {
     }
 }
 
-impl Runway {
+impl RunningCosts {
     /// What can still be redeemed in this period and phase: the phase's part of the cap less what is spent, and never less than nothing.
     #[must_use]
     pub fn redeemable(&self) -> U256 {
@@ -128,8 +128,8 @@ impl Proposed {
     /// Judges a running cost: one plain transfer, to somebody whom the owner named, within what the phase leaves of the period.
     ///
     /// Base units are counted as micro-dollars: the token of a runway is a dollar's of six decimals.
-    pub fn pay(self, runway: &Runway) -> Judgement {
-        match runway.against(&self) {
+    pub fn pay(self, costs: &RunningCosts) -> Judgement {
+        match costs.against(&self) {
             Ok(most) => Judgement::Permitted(Judged::running_cost(self, most)),
             Err(denial) => Judgement::Refused(vec![denial]),
         }

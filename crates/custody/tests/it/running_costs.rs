@@ -5,7 +5,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall as _;
 use bardo_bindings::defi::Erc20::{approveCall, transferCall};
 use golem_custody::{
-    DenialCode, Execution, Judgement, Payee, Proposed, Purpose, Redemption, Runway,
+    DenialCode, Execution, Judgement, Payee, Proposed, Purpose, Redemption, RunningCosts,
 };
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, grant::Phase};
 
@@ -13,12 +13,18 @@ const TOKEN: Address = Address::repeat_byte(0x55);
 const MODELS: Address = Address::repeat_byte(0x71);
 const MACHINE: Address = Address::repeat_byte(0x72);
 
-fn runway(phase: Phase, spent: u64) -> Runway {
+fn costs(phase: Phase, spent: u64) -> RunningCosts {
     let payees = vec![
         Payee { address: MODELS, purpose: Purpose::Inference },
         Payee { address: MACHINE, purpose: Purpose::Compute },
     ];
-    Runway { token: TOKEN, cap: U256::from(10_000_000), spent: U256::from(spent), payees, phase }
+    RunningCosts {
+        token: TOKEN,
+        cap: U256::from(10_000_000),
+        spent: U256::from(spent),
+        payees,
+        phase,
+    }
 }
 
 fn proposed(calls: &[Execution]) -> Proposed {
@@ -42,8 +48,8 @@ fn pays(to: Address, amount: u64) -> Execution {
     Execution { target: TOKEN, value: U256::ZERO, data: data.into() }
 }
 
-fn code(calls: &[Execution], runway: &Runway) -> Option<DenialCode> {
-    match proposed(calls).pay(runway) {
+fn code(calls: &[Execution], costs: &RunningCosts) -> Option<DenialCode> {
+    match proposed(calls).pay(costs) {
         Judgement::Permitted(_) => None,
         Judgement::Refused(denials) => Some(denials[0].code),
     }
@@ -60,12 +66,12 @@ fn each_phase_redeems_its_part_and_not_one_unit_more() {
         (Phase::Declining, 0, 1_000_000),
         (Phase::Terminal, 0, 0),
     ] {
-        let runway = runway(phase, spent);
-        assert_eq!(runway.redeemable(), U256::from(left), "{phase:?} after {spent}");
+        let costs = costs(phase, spent);
+        assert_eq!(costs.redeemable(), U256::from(left), "{phase:?} after {spent}");
         if left > 0 {
-            assert_eq!(code(&[pays(MODELS, left)], &runway), None, "{phase:?}");
+            assert_eq!(code(&[pays(MODELS, left)], &costs), None, "{phase:?}");
         }
-        let more = code(&[pays(MODELS, left + 1)], &runway);
+        let more = code(&[pays(MODELS, left + 1)], &costs);
         let refused = if phase == Phase::Terminal {
             DenialCode::PolicyParty
         } else {
@@ -77,15 +83,15 @@ fn each_phase_redeems_its_part_and_not_one_unit_more() {
 
 #[test]
 fn a_declining_golem_pays_for_its_thoughts_alone() {
-    let declining = runway(Phase::Declining, 0);
+    let declining = costs(Phase::Declining, 0);
     assert_eq!(code(&[pays(MODELS, 1)], &declining), None);
     assert_eq!(code(&[pays(MACHINE, 1)], &declining), Some(DenialCode::PolicyParty));
-    assert_eq!(code(&[pays(MACHINE, 1)], &runway(Phase::Conservation, 0)), None);
+    assert_eq!(code(&[pays(MACHINE, 1)], &costs(Phase::Conservation, 0)), None);
 }
 
 #[test]
 fn a_running_cost_is_one_plain_payment_to_somebody_named() {
-    let stable = runway(Phase::Stable, 0);
+    let stable = costs(Phase::Stable, 0);
     let stranger = Address::repeat_byte(9);
     assert_eq!(code(&[pays(stranger, 1)], &stable), Some(DenialCode::PolicyParty));
     let two = [pays(MODELS, 1), pays(MODELS, 1)];
