@@ -24,6 +24,7 @@ mod ports;
 mod redact;
 mod redemption;
 mod rotation;
+mod runway;
 mod secret;
 mod session;
 mod session_p256;
@@ -60,7 +61,7 @@ pub use metabolism::{
     Recommendation, Sustainability, agree, inference_tier,
 };
 pub use mode::{
-    Acting, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
+    Acting, Binding, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
     SettlementKind, SigningParty, Ticking,
 };
 pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
@@ -78,6 +79,7 @@ pub use redemption::{Execution, Redemption, encode_batch};
 pub use rotation::{
     KeyUse, Keyring, Rotation, RotationError, RotationPolicy, RotationReason, Rotations, Switching,
 };
+pub use runway::{Runway, RunwayError, RunwayFor, RunwayLimits, RunwayRefusal, Runways};
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
 pub use session_p256::{P256Key, P256Owner, P256SessionKey};

@@ -23,4 +23,5 @@ mod mode;
 mod onboarding;
 mod redaction;
 mod rotation;
+mod runway;
 mod settlement;
