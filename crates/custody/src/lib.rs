@@ -26,6 +26,7 @@ mod redact;
 mod redemption;
 mod rotation;
 mod running_costs;
+mod runway;
 mod secret;
 mod session;
 mod session_p256;
@@ -63,7 +64,7 @@ pub use metabolism::{
     Recommendation, Sustainability, agree, inference_tier,
 };
 pub use mode::{
-    Acting, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
+    Acting, Binding, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
     SettlementKind, SigningParty, Ticking,
 };
 pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
@@ -83,6 +84,7 @@ pub use rotation::{
     Switching,
 };
 pub use running_costs::{Payee, Purpose, RunningCosts, runway_share};
+pub use runway::{Runway, RunwayError, RunwayFor, RunwayLimits, RunwayRefusal, Runways};
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
 pub use session_p256::{P256Key, P256Owner, P256SessionKey};

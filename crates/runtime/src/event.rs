@@ -335,10 +335,8 @@ events! {
     CustodyModeSelected = "custodyModeSelected", Read {
         /// What he chose.
         mode: CustodyMode,
-        /// Who he is.
-        owner: Address,
     }
-    /// What counts at the first tick.
+    /// What it acts with was made for that mode.
     CustodyModeChosen = "custodyModeChosen", Read {
         /// Which mode.
         mode: CustodyMode,
@@ -361,8 +359,6 @@ events! {
         golem_id: B256,
         /// Whose it is.
         owner: Address,
-        /// Who holds what.
-        mode: CustodyMode,
     }
     /// It looks on, and signs nothing.
     ObservingBegan = "observingBegan", Said {

@@ -12,15 +12,14 @@ use golem_chain::{
     environment, facts,
 };
 use golem_custody::{
-    Books as _, BoxError, Caps, Consent, CustodyError, CustodyMode, DailyCosts, Denial, DenialCode,
-    Execution, IntentId, Judged, Judgement, KeyHandle, Keyring as _, Keys, Mandate, Means,
-    Onboarding, OnboardingError, OnboardingSteps, Payee, Proposed, Redemption, Rotation,
-    RotationError, Rotations, Steps as _,
+    Books as _, BoxError, Caps, Consent, CustodyError, DailyCosts, Denial, DenialCode, Execution,
+    IntentId, Judged, Judgement, KeyHandle, Keyring as _, Keys, Mandate, Means, Onboarding,
+    OnboardingError, OnboardingSteps, Payee, Proposed, Redemption, Rotation, RotationError,
+    Rotations, Steps as _,
 };
 use golem_delegation::{
     ContextError, Delegation, PermissionContext,
     grant::{Grant, GrantError},
-    permission::Granted,
     terms::GolemCharter,
 };
 use golem_safety::{Boot, Cage, Call, Facts, MicroDollars, Violation};
@@ -35,15 +34,6 @@ pub struct Documents {
     pub heartbeat: String,
     /// CONSTITUTION.md, whose hash is on the chain.
     pub constitution: String,
-}
-
-/// The wallet's permission for running costs, and whom they are paid to.
-#[derive(Clone, Debug)]
-pub struct RunwayGrant {
-    /// What the wallet granted.
-    pub granted: Granted,
-    /// Whom the owner named.
-    pub payees: Vec<Payee>,
 }
 
 /// Everything that a Golem is woken with.
@@ -63,8 +53,8 @@ pub struct Provisions {
     pub expected_days: u16,
     /// When its machine stops, if that is known (SPEC D32).
     pub machine_ends: Option<u64>,
-    /// What it pays its running costs with.
-    pub runway: Option<RunwayGrant>,
+    /// Whom its owner named for running costs.
+    pub payees: Vec<Payee>,
     /// When its owner is asked first.
     pub consent: Option<Consent>,
     /// Most that all Golems of its owner spend in a day, in micro-dollars.
@@ -90,11 +80,8 @@ pub enum WakeError {
         at: u8,
     },
     /// Its money is in a wallet that another program signs for.
-    #[error("a Golem of the mode {} is not woken by this program", .mode.name())]
-    OtherMode {
-        /// Which.
-        mode: CustodyMode,
-    },
+    #[error("its money is in a wallet that a service signs for: it is not woken by this program")]
+    OtherMode,
     /// Its grant is none that it can live by.
     #[error("the grant cannot be read as a charter of this Golem")]
     Grant(#[from] GrantError),
@@ -139,7 +126,6 @@ pub enum Waking {
 pub struct Golem {
     pub(crate) id: B256,
     pub(crate) owner: Address,
-    pub(crate) mode: CustodyMode,
     pub(crate) node: Node,
     pub(crate) foresight: Arc<Foresight>,
     pub(crate) registry: Registry,
@@ -156,7 +142,7 @@ pub struct Golem {
     pub(crate) costs: DailyCosts,
     pub(crate) expected_days: u16,
     pub(crate) machine_ends: Option<u64>,
-    pub(crate) runway: Option<RunwayGrant>,
+    pub(crate) payees: Vec<Payee>,
     pub(crate) life: Life,
     pub(crate) version: u64,
     pub(crate) inbox: Option<Arc<dyn Inbox>>,
@@ -201,7 +187,7 @@ impl Golem {
             costs,
             expected_days,
             machine_ends,
-            runway,
+            payees,
             consent,
             owner_day,
             lane,
@@ -211,15 +197,14 @@ impl Golem {
         } = provisions;
         let now = clock();
         let onboarding = OnboardingSteps::new(store.as_ref());
-        let (owner, mode, means) = match onboarding.at().await? {
+        let (owner, means) = match onboarding.at().await? {
             Some(
-                Onboarding::Summoning { owner, mode, means, .. }
-                | Onboarding::Live { owner, mode, means, .. },
-            ) => (owner, mode, means),
+                Onboarding::Summoning { owner, means, .. } | Onboarding::Live { owner, means, .. },
+            ) => (owner, means),
             at => return Err(WakeError::NotOnboarded { at: at.map_or(0, |at| at.number()) }),
         };
         let Means::Granted { grant: first, .. } = means else {
-            return Err(WakeError::OtherMode { mode });
+            return Err(WakeError::OtherMode);
         };
         let rotation = Rotations::new(store.as_ref(), &keys).resume(now).await?;
         let grant = newest(&store, *first, rotation.as_ref()).await?;
@@ -243,7 +228,6 @@ impl Golem {
         let mut golem = Self {
             id,
             owner,
-            mode,
             registry: Registry::open(&node).await?,
             foresight: Arc::new(Foresight::new(node.clone())),
             node,
@@ -260,7 +244,7 @@ impl Golem {
             costs,
             expected_days,
             machine_ends,
-            runway,
+            payees,
             life,
             version,
             inbox,

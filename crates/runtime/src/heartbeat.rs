@@ -27,7 +27,7 @@ use golem_chain::{ChainFault, Entry, environment, observe};
 use golem_custody::{
     Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError,
     DenialCode, Judged, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps,
-    RegistryUpdate, RotationError, Says, SessionSigner as _, Ticking,
+    RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
 };
 use golem_delegation::{
     blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
@@ -78,6 +78,9 @@ pub enum TickError {
     /// The grant is more than can be looked at.
     #[error("the grant cannot be watched")]
     Grant(#[from] BlastRadiusError),
+    /// The grant for running costs.
+    #[error("the grant for running costs cannot be read")]
+    Runway(#[from] RunwayError),
     /// What its owner sent could not be read.
     #[error("what the owner sent cannot be read")]
     Inbox(#[source] BoxError),

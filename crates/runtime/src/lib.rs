@@ -16,7 +16,7 @@ mod wish;
 
 pub use event::{DeathTrigger, EventKind, GolemEvent, ObservingCause, Origin, RevocationReason};
 pub use fabric::{Fabric, FabricError, Start, Subscription};
-pub use golem::{Documents, Golem, Outcome, Provisions, RunwayGrant, WakeError, Waking};
+pub use golem::{Documents, Golem, Outcome, Provisions, WakeError, Waking};
 pub use heartbeat::{TickError, Ticked};
 pub use life::Life;
 pub use mood::{Felt, feel};

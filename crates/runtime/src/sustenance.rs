@@ -1,6 +1,6 @@
 //! What keeps a Golem going: grants that its owner signed, keys that follow each other, running costs, gas money.
 
-use crate::{Golem, GolemEvent, Life, Outcome, RunwayGrant, TickError, heartbeat::Sensed};
+use crate::{Golem, GolemEvent, Life, Outcome, TickError, heartbeat::Sensed};
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall as _;
 use async_trait::async_trait;
@@ -8,12 +8,12 @@ use bardo_bindings::{defi::Erc20, framework::DELEGATION_MANAGER};
 use golem_chain::{environment, observe};
 use golem_custody::{
     Books as _, BoxError, Execution, Judgement, KeyUse, Keyring as _, Proposed, Purpose,
-    Redemption, Rotation, RotationPolicy, Rotations, RunningCosts, Steps as _, Switching,
+    Redemption, Rotation, RotationPolicy, Rotations, RunningCosts, Runway, Runways, Steps as _,
+    Switching,
 };
 use golem_delegation::{
     Delegation, Kind, PermissionContext, SigningDomain,
     grant::{Grant, Phase},
-    permission::{Asset, Permission},
 };
 
 /// Seconds of a day.
@@ -110,10 +110,10 @@ impl Golem {
         now: u64,
     ) -> Result<(), TickError> {
         self.top_up(sensed).await?;
-        if let Some(runway) = &self.runway
-            && now.saturating_sub(next.paid_at) >= DAY
+        if now.saturating_sub(next.paid_at) >= DAY
+            && let Some(runway) = Runways::new(self.store.as_ref()).at().await?
         {
-            self.pay(runway, next.phase).await?;
+            self.pay(&runway, next.phase).await?;
             next.paid_at = now;
         }
         self.rotate_if_due(next, now).await
@@ -137,23 +137,27 @@ impl Golem {
     }
 
     /// Pays what a day costs to whom the owner named, as far as the phase lets it (SPEC T3, D25).
-    async fn pay(&self, runway: &RunwayGrant, phase: Phase) -> Result<(), TickError> {
-        let Permission::Periodic(periodic) = runway.granted.permission() else { return Ok(()) };
-        let Asset::Erc20(token) = periodic.asset else { return Ok(()) };
-        let context = runway.granted.context();
+    async fn pay(&self, runway: &Runway, phase: Phase) -> Result<(), TickError> {
+        let Some(token) = runway.token else { return Ok(()) };
+        // A grant for another key is of one that is gone.
+        if runway.session != self.grant.delegate {
+            return Ok(());
+        }
+        let context = PermissionContext::decode(&runway.context);
+        let context = &context.map_err(|error| TickError::Books(error.into()))?;
+        let cap = runway.per_day;
         let seen = observe(&self.node, DELEGATION_MANAGER, context, &[]).await?;
         let enforcer = environment().enforcer(Kind::Erc20PeriodTransfer).unwrap_or_default();
         let counted = seen.facts.counters.get(&(context.leaf().hash().0, enforcer));
         // What the enforcer does not say is taken to be all (INV-4).
-        let mut spent = counted.copied().unwrap_or(periodic.amount);
-        for (number, payee) in runway.payees.iter().enumerate() {
+        let mut spent = counted.copied().unwrap_or(cap);
+        for (number, payee) in self.payees.iter().enumerate() {
             let cost = match payee.purpose {
                 Purpose::Inference => self.costs.inference,
                 Purpose::Compute => self.costs.compute,
                 Purpose::Data => self.costs.data,
             };
-            let now =
-                Runway { token, cap: periodic.amount, spent, payees: runway.payees.clone(), phase };
+            let now = RunningCosts { token, cap, spent, payees: self.payees.clone(), phase };
             let amount = U256::from(cost).min(now.redeemable());
             if amount.is_zero() || !now.pays(payee.purpose) {
                 continue;

@@ -210,18 +210,16 @@ fn rotated(rotation: Rotation) -> GolemEvent {
 fn onboarded(onboarding: Onboarding) -> GolemEvent {
     let (step, owner) = (onboarding.number(), onboarding.owner());
     match onboarding {
-        Onboarding::SettingUpWallet { owner, mode } => {
-            GolemEvent::CustodyModeSelected { mode, owner }
-        }
         Onboarding::WritingStrategy { means: Means::Granted { grant, .. }, .. } => granted(&grant),
         Onboarding::WritingStrategy { means: Means::Provided { address, .. }, .. } => {
             GolemEvent::WalletProvided { wallet: address }
         }
-        Onboarding::Live { golem, owner, mode, .. } => {
-            GolemEvent::GolemSummoned { golem_id: golem, owner, mode }
+        Onboarding::Live { golem, owner, .. } => {
+            GolemEvent::GolemSummoned { golem_id: golem, owner }
         }
         Onboarding::SigningIn { .. }
         | Onboarding::ChoosingCustody { .. }
+        | Onboarding::SettingUpWallet { .. }
         | Onboarding::Registering { .. }
         | Onboarding::Summoning { .. } => GolemEvent::OnboardingStepped { step, owner },
     }
@@ -229,7 +227,8 @@ fn onboarded(onboarding: Onboarding) -> GolemEvent {
 
 const fn chosen(choice: Choice) -> GolemEvent {
     match choice {
-        Choice::Open { mode } => GolemEvent::CustodyModeChosen { mode },
+        Choice::Open { mode } => GolemEvent::CustodyModeSelected { mode },
+        Choice::Bound { mode, .. } => GolemEvent::CustodyModeChosen { mode },
         Choice::Fixed { mode, since } => GolemEvent::CustodyModeFixed { mode, since },
     }
 }

@@ -166,7 +166,7 @@ impl Home {
             costs: self.costs,
             expected_days: 3_650,
             machine_ends: None,
-            runway: None,
+            payees: Vec::new(),
             consent: None,
             owner_day: None,
             lane: LanePolicy {

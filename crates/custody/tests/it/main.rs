@@ -25,4 +25,5 @@ mod onboarding;
 mod redaction;
 mod rotation;
 mod running_costs;
+mod runway;
 mod settlement;
