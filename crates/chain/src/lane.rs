@@ -152,12 +152,12 @@ impl LaneFault {
 /// undid, is handed to it again as it was signed. So of everything that is signed for one redemption at most one can
 /// take effect.
 pub struct Lane<K> {
-    foresight: Arc<Foresight>,
+    pub(crate) foresight: Arc<Foresight>,
     submission: Node,
     key: K,
-    mandate: Mandate,
+    pub(crate) mandate: Mandate,
     policy: LanePolicy,
-    clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    pub(crate) clock: Box<dyn Fn() -> u64 + Send + Sync>,
     tell: Box<dyn Fn(B256) + Send + Sync>,
     next: Mutex<u64>,
     /// All that was signed and is not known to be settled. Whoever waits for one holds it; what nobody holds was given up on.
