@@ -3,6 +3,7 @@
 mod changes;
 mod machine;
 mod state;
+mod update;
 
 use crate::{ChainFault, Node, node::rpc, refusal::Failure};
 use alloy::sol_types::SolEvent as _;
@@ -17,8 +18,8 @@ use alloy::{
 use async_trait::async_trait;
 use bardo_bindings::framework::{DelegationManager, ENTRY_POINT};
 use golem_custody::{
-    BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption, SignedTransaction,
-    Submit, TransactionPlan, given,
+    Act, BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption,
+    SignedTransaction, Submit, TransactionPlan, given,
 };
 use machine::{Machine, Made, Rules, Seen, Signers};
 use revm::{
@@ -30,6 +31,7 @@ use revm::{
 use state::{State, Unread};
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::Mutex;
+pub(crate) use update::recorded;
 
 /// Most gas that one transaction may have (EIP-7825).
 const MOST_GAS: u64 = 1 << 24;
@@ -158,8 +160,11 @@ impl Foresight {
             if let Gas::Remembered(gas) | Gas::Seen(gas) | Gas::More(gas) = gas {
                 call.gas = given(gas);
             }
-            let (state, foreseen) = self.at(header.clone(), &call, redemption).await?;
-            let (state, outcome) = self.decide(state, foreseen, redemption, &call).await?;
+            let accounts = redemption.contexts().map(|context| context.root().delegator);
+            let (state, foreseen) = self.at(header.clone(), &call, accounts).await?;
+            let verdict =
+                |state: &State, rules| verdict(state, redemption, &call, rules, &self.signers);
+            let (state, outcome) = self.decide(state, foreseen, &call, verdict).await?;
             let hash = state.header.hash;
             self.keep(state).await;
             gas = match (outcome?, gas) {
@@ -261,18 +266,25 @@ impl Foresight {
         redemption: &Redemption,
         redeemer: Address,
     ) -> Result<Option<Denial>, ChainFault> {
+        let state = self.before(number).await?;
+        let call = Call::of(redemption, redeemer);
+        let verdict =
+            |state: &State, rules| verdict(state, redemption, &call, rules, &self.signers);
+        let (_state, outcome) = self.decide(state, false, &call, verdict).await?;
+        Ok(match outcome? {
+            Outcome::Refused(denial) => Some(denial),
+            Outcome::Allowed(_) => None,
+        })
+    }
+
+    /// The state before a block.
+    async fn before(&self, number: u64) -> Result<Arc<State>, ChainFault> {
         let block = self.node.header_of(number).await?;
         let parent = self.node.header_of(number.saturating_sub(1)).await?;
         if parent.hash != block.parent_hash {
             return Err(ChainFault::NoBlock { number });
         }
-        let state = Arc::new(State::before(parent, block));
-        let call = Call::of(redemption, redeemer);
-        let (_state, outcome) = self.decide(state, false, redemption, &call).await?;
-        Ok(match outcome? {
-            Outcome::Refused(denial) => Some(denial),
-            Outcome::Allowed(_) => None,
-        })
+        Ok(Arc::new(State::before(parent, block)))
     }
 
     /// Runs until nothing that is needed is unread.
@@ -280,12 +292,12 @@ impl Foresight {
         &self,
         mut state: Arc<State>,
         mut foreseen: bool,
-        redemption: &Redemption,
         call: &Call,
+        verdict: impl Fn(&State, Rules) -> Result<Result<Outcome, ChainFault>, Unread>,
     ) -> Result<(Arc<State>, Result<Outcome, ChainFault>), ChainFault> {
         let rules = self.rules(state.header.timestamp).await?;
         for _ in 0..MOST_STOPS {
-            match verdict(&state, redemption, call, rules, &self.signers) {
+            match verdict(&state, rules) {
                 Ok(outcome) => return Ok((state, outcome)),
                 Err(unread) => {
                     let mut wanted = BTreeSet::from([unread]);
@@ -310,7 +322,7 @@ impl Foresight {
         &self,
         header: Header,
         call: &Call,
-        redemption: &Redemption,
+        accounts: impl Iterator<Item = Address>,
     ) -> Result<(Arc<State>, bool), ChainFault> {
         let known = self.state.lock().await.clone();
         if let Some(known) = &known
@@ -318,12 +330,8 @@ impl Foresight {
         {
             return Ok((Arc::clone(known), false));
         }
-        let mut wanted: BTreeSet<Unread> = redemption
-            .contexts()
-            .map(|context| context.root().delegator)
-            .chain([call.to, call.from, header.beneficiary])
-            .map(Unread::Account)
-            .collect();
+        let mut wanted: BTreeSet<Unread> =
+            accounts.chain([call.to, call.from, header.beneficiary]).map(Unread::Account).collect();
         let mut codes = state::Codes::default();
         if let Some(known) = &known {
             wanted.extend(known.used_lately());
@@ -677,12 +685,11 @@ fn read(
 
 #[async_trait]
 impl DryRun for Foresight {
-    async fn dry_run(
-        &self,
-        redemption: &Redemption,
-        redeemer: Address,
-    ) -> Result<Outcome, BoxError> {
-        Ok(self.judge(redemption, redeemer).await?)
+    async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError> {
+        Ok(match act {
+            Act::Redemption(redemption) => self.judge(redemption, sender).await?,
+            Act::Update(update) => self.judge_update(update, sender).await?,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Node,
-    foresight::redeemed,
+    foresight::{recorded, redeemed},
     node::{LOOKS, Taken, asks_for_more},
 };
 use alloy::{
@@ -11,8 +11,8 @@ use alloy::{
 };
 use async_trait::async_trait;
 use golem_custody::{
-    Afloat, BoxError, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun, Ending, IntentId,
-    Judged, Mandate, Offer, Outcome, Receipt, Redemption, Rehearsal, Reservation, SessionSigner,
+    Act, Afloat, BoxError, ClearingPolicy, CustodyError, Denial, DenialCode, DryRun, Ending,
+    IntentId, Judged, Mandate, Offer, Outcome, Receipt, Rehearsal, Reservation, SessionSigner,
     SignedTransaction, Submit, TransactionPlan, rehearse,
 };
 use std::{
@@ -109,7 +109,7 @@ pub enum LaneFault {
     },
     /// It is in its block, and no word of the manager's that it redeemed.
     #[error(
-        "{hash} is in its block and did not fail, but this node shows no redemption of the grant in it; ask another node"
+        "{hash} is in its block and did not fail, but this node does not show that it took effect; ask another node"
     )]
     Unproven {
         /// The transaction.
@@ -349,7 +349,7 @@ impl<K: SessionSigner> Lane<K> {
 
     /// What became of something that is deep enough in the chain, and in the books.
     async fn conclude(&self, sent: &Sent, mined: &Mined) -> Result<Landing, LaneFault> {
-        let landing = self.landing(sent.afloat.redemption(), mined).await;
+        let landing = self.landing(sent.afloat.act(), mined).await;
         let (hash, block) = (mined.0.transaction_hash, mined.0.block_number.unwrap_or_default());
         let ending = match &landing {
             // Whether it redeemed anything this node does not show: what it could have spent stays counted.
@@ -368,11 +368,18 @@ impl<K: SessionSigner> Lane<K> {
         }
     }
 
-    async fn landing(&self, redemption: &Redemption, mined: &Mined) -> Result<Landing, LaneFault> {
+    async fn landing(&self, act: &Act, mined: &Mined) -> Result<Landing, LaneFault> {
         let receipt = mined.summary();
         self.foresight.node().has_reached(receipt.block_number);
         if !receipt.success {
-            let cause = self.foresight.autopsy(&receipt, redemption, self.sender()).await;
+            let cause = match act {
+                Act::Redemption(redemption) => {
+                    self.foresight.autopsy(&receipt, redemption, self.sender()).await
+                }
+                Act::Update(update) => {
+                    self.foresight.autopsy_of_update(&receipt, update, self.sender()).await
+                }
+            };
             let cause = cause.unwrap_or_else(|_fault| {
                 Denial::new(
                     DenialCode::Reverted,
@@ -381,8 +388,7 @@ impl<K: SessionSigner> Lane<K> {
             });
             return Ok(Landing::Failed { receipt, cause });
         }
-        let logs = mined.0.logs().iter().map(|log| &log.inner);
-        if !redeemed(logs, redemption, self.sender()) {
+        if !shown(&mined.0, act, self.sender()) {
             return Err(LaneFault::Unproven { hash: receipt.hash });
         }
         Ok(Landing::Done(receipt))
@@ -662,6 +668,15 @@ impl<K: SessionSigner> Lane<K> {
     }
 }
 
+/// Whether what a transaction left in the chain says that the act took effect.
+pub(crate) fn shown(receipt: &TransactionReceipt, act: &Act, sender: Address) -> bool {
+    let logs = receipt.logs().iter().map(|log| &log.inner);
+    match act {
+        Act::Redemption(redemption) => redeemed(logs, redemption, sender),
+        Act::Update(update) => recorded(logs, update),
+    }
+}
+
 /// The way to the chain from the next place in the queue.
 struct Road<'a> {
     foresight: &'a Foresight,
@@ -670,12 +685,8 @@ struct Road<'a> {
 
 #[async_trait]
 impl DryRun for Road<'_> {
-    async fn dry_run(
-        &self,
-        redemption: &Redemption,
-        redeemer: Address,
-    ) -> Result<Outcome, BoxError> {
-        self.foresight.dry_run(redemption, redeemer).await
+    async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError> {
+        self.foresight.dry_run(act, sender).await
     }
 }
 

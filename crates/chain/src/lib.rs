@@ -43,7 +43,7 @@ pub use operations::{Operations, OperationsFault};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use privy::{Privy, PrivyFault};
 pub use refusal::{explain_revert, printable};
-pub use registry::{Entry, GolemState, Heartbeat, Mood, Registry, Writing, Written};
+pub use registry::{Entry, GolemState, Heartbeat, Registry, Writing, Written};
 pub use shared::SharedAccount;
 pub use survey::{Part, Place, Standing, places};
 pub use swap_grant::SwapGrant;

@@ -2,8 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
-    foresight::redeemed,
-    lane::BEFORE,
+    lane::{BEFORE, shown},
     node::{LOOKS, Taken, asks_for_more, rpc},
     printable,
     refusal::Failure,
@@ -19,8 +18,8 @@ use alloy::{
 use async_trait::async_trait;
 use bardo_bindings::framework::{ENTRY_POINT, EntryPoint, SIMPLE_FACTORY, STATELESS_7702_IMPL};
 use golem_custody::{
-    Afloat, BoxError, CustodyError, Denial, DenialCode, DryRun, Ending, IntentId, Judged, Mandate,
-    Offer, Operate, OperationDraft, OperationPlan, Outcome, Receipt, Redemption, Rehearsal,
+    Act, Afloat, BoxError, CustodyError, Denial, DenialCode, DryRun, Ending, IntentId, Judged,
+    Mandate, Offer, Operate, OperationDraft, OperationPlan, Outcome, Receipt, Rehearsal,
     Reservation, SessionAccount, SessionSigner, SignedOperation, rehearse_operation,
 };
 use serde::{Deserialize, Serialize};
@@ -237,14 +236,13 @@ impl<K: SessionSigner> Operations<K> {
         let Landed { log, receipt, mined } = landed;
         self.node().has_reached(receipt.block_number);
         let (hash, block) = (receipt.hash, receipt.block_number);
-        let redemption = sent.afloat.redemption();
+        let act = sent.afloat.act();
         let (landing, ending) = if !receipt.success {
-            let cause = self.cause(&log, redemption).await;
+            let cause = self.cause(&log, act, &receipt).await;
             let ending = Ending::Failed { hash, block, code: cause.code.to_string() };
             (Ok(Landing::Failed { receipt, cause }), ending)
         } else {
-            let logs = mined.logs().iter().map(|log| &log.inner);
-            let landing = if redeemed(logs, redemption, self.address()) {
+            let landing = if shown(&mined, act, self.address()) {
                 Ok(Landing::Done(receipt))
             } else {
                 // Whether it redeemed anything this node does not show: what it could have spent stays counted.
@@ -446,7 +444,14 @@ impl<K: SessionSigner> Operations<K> {
 
     /// Why an operation did not take effect: by the calls of its bundle, where the node keeps traces, or by the state before
     /// its block.
-    async fn cause(&self, log: &Log, redemption: &Redemption) -> Denial {
+    async fn cause(&self, log: &Log, act: &Act, receipt: &Receipt) -> Denial {
+        let redemption = match act {
+            Act::Redemption(redemption) => redemption,
+            Act::Update(update) => {
+                let cause = self.foresight.autopsy_of_update(receipt, update, self.address()).await;
+                return cause.unwrap_or_else(|_fault| unknown_cause());
+            }
+        };
         // The reason that the entry point kept could be anybody's word; who refuses in a call, or on a state, is seen.
         let bundle = self.node().trace(log.transaction_hash.unwrap_or_default()).await;
         let failure =
@@ -465,10 +470,7 @@ impl<K: SessionSigner> Operations<K> {
             .topic1(log.topics().get(1).copied().unwrap_or_default())
             .at_block_hash(log.block_hash.unwrap_or_default());
         let Ok(logs) = self.node().provider().get_logs(&filter).await else {
-            return Denial::new(
-                DenialCode::Reverted,
-                "the operation failed, and the node could not be asked why",
-            );
+            return unknown_cause();
         };
         let reason = logs
             .iter()
@@ -591,6 +593,10 @@ enum Sight {
     Displaced,
 }
 
+fn unknown_cause() -> Denial {
+    Denial::new(DenialCode::Reverted, "the operation failed, and the node could not be asked why")
+}
+
 /// An operation that is deep enough in the chain: its event, and the transaction that brought it.
 struct Landed {
     log: Log,
@@ -600,12 +606,8 @@ struct Landed {
 
 #[async_trait]
 impl<K: SessionSigner> DryRun for Operations<K> {
-    async fn dry_run(
-        &self,
-        redemption: &Redemption,
-        redeemer: Address,
-    ) -> Result<Outcome, BoxError> {
-        self.foresight.dry_run(redemption, redeemer).await
+    async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError> {
+        self.foresight.dry_run(act, sender).await
     }
 }
 

@@ -13,7 +13,7 @@ use bardo_bindings::{
     GolemRegistry::{self, GolemRegistryErrors as Refusal},
     golem_registry,
 };
-use golem_custody::{BlockRef, OwnerSigner};
+use golem_custody::{BlockRef, Mood, OwnerSigner};
 use golem_delegation::grant::Phase;
 use serde::Serialize;
 
@@ -36,17 +36,6 @@ pub struct Heartbeat {
     pub audit_head: B256,
     /// The block that has it.
     pub block: u64,
-}
-
-/// How a Golem says it feels, each from -100 to 100.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-pub struct Mood {
-    /// Pleasure.
-    pub pleasure: i8,
-    /// Arousal.
-    pub arousal: i8,
-    /// Dominance.
-    pub dominance: i8,
 }
 
 /// What the registry says of one Golem, on the state of one block.
@@ -317,10 +306,10 @@ impl Writing {
                 to(from, &GolemRegistry::attachCall { golemId: golem, agentKey: agent_key })
             }
             Self::Advance { golem, phase } => {
-                to(from, &GolemRegistry::advanceCall { golemId: golem, phase: number(phase) })
+                to(from, &GolemRegistry::advanceCall { golemId: golem, phase: phase.number() })
             }
             Self::Feed { golem, phase } => {
-                to(from, &GolemRegistry::feedCall { golemId: golem, phase: number(phase) })
+                to(from, &GolemRegistry::feedCall { golemId: golem, phase: phase.number() })
             }
             Self::Dream { golem, dreaming } => {
                 to(from, &GolemRegistry::setDreamingCall { golemId: golem, dreaming })
@@ -330,7 +319,7 @@ impl Writing {
                 &GolemRegistry::updatePadCall { golemId: golem, pleasure, arousal, dominance },
             ),
             Self::Report { golem, phase, score } => {
-                let phase = number(phase);
+                let phase = phase.number();
                 to(from, &GolemRegistry::updateVitalityCall { golemId: golem, phase, score })
             }
         }
@@ -394,7 +383,7 @@ impl GolemState {
             registered: bits.flag(),
             dreaming: bits.flag(),
             closed: bits.flag(),
-            phase: phase(u8::try_from(bits.take(3)).ok()?)?,
+            phase: Phase::of_number(u8::try_from(bits.take(3)).ok()?)?,
             score: u16::try_from(bits.take(14)).ok()?,
             mood: Mood {
                 pleasure: bits.signed()?,
@@ -408,23 +397,18 @@ impl GolemState {
     }
 }
 
-fn phase(number: u8) -> Option<Phase> {
-    Phase::ALL.get(usize::from(number)).copied()
-}
-
-/// As the registry numbers it; it refuses a number that is none.
-fn number(phase: Phase) -> u8 {
-    (0..)
-        .zip(Phase::ALL)
-        .find_map(|(number, one)| (one == phase).then_some(number))
-        .unwrap_or(u8::MAX)
-}
-
 /// The registry's reason, where it is why a transaction was not sent.
 fn refusal(error: &OwnerError) -> Option<String> {
     let OwnerError::WouldFail { source, .. } = error else { return None };
-    let name = |number: u8| phase(number).map_or("no phase".to_owned(), |one| format!("{one:?}"));
-    Some(match Refusal::abi_decode(&revert_data(source)?).ok()? {
+    refused_because(&revert_data(source)?)
+}
+
+/// What the registry said against something, in words; none where these are no words of its own.
+pub(crate) fn refused_because(words: &[u8]) -> Option<String> {
+    let name = |number: u8| {
+        Phase::of_number(number).map_or("no phase".to_owned(), |one| format!("{one:?}"))
+    };
+    Some(match Refusal::abi_decode(words).ok()? {
         Refusal::GolemRegistry_NotRegistered(e) => format!("{} is not on the register", e.golemId),
         Refusal::GolemRegistry_AlreadyRegistered(e) => {
             format!("{} is registered, and once only", e.golemId)

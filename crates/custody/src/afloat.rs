@@ -1,13 +1,13 @@
 //! What is signed: nobody has it before the books do, and the books have it until its end is known.
 
 use crate::{
-    Bid, CustodyError, Ending, IntentId, Judged, Mandate, Open, Redemption, Route, SignedOperation,
+    Act, Bid, CustodyError, Ending, IntentId, Judged, Mandate, Open, Route, SignedOperation,
     SignedTransaction, crash::Failpoint, intent::unwritten,
 };
 use alloy_primitives::{Address, B256, Bytes, U256};
 use std::mem;
 
-/// A form in which a redemption is signed and handed over.
+/// A form in which an act is signed and handed over.
 pub trait Carried: Clone + Sized {
     /// How it travels.
     const ROUTE: Route;
@@ -21,8 +21,8 @@ pub trait Carried: Clone + Sized {
     /// All of it.
     fn bytes(&self) -> Bytes;
 
-    /// What it does; none where its bytes are no redemption.
-    fn redemption(&self) -> Option<Redemption>;
+    /// What it does; none where its bytes are no act of ours.
+    fn act(&self) -> Option<Act>;
 
     /// From its bytes, if they are what `hash` is of.
     fn read(hash: B256, bytes: &Bytes) -> Option<Self>;
@@ -83,11 +83,11 @@ impl<T: Carried> Sealed<T> {
         let Self { unkept, judged, since } = self;
         Failpoint::IntentSealed.reached();
         let intent = judged.intent();
-        let redemption = judged.redemption().clone();
+        let act = judged.act().clone();
         let last = unkept.kept(intent, since, mandate, now).await?;
         Failpoint::IntentKept.reached();
         let before = Vec::new();
-        Ok(Afloat { intent, redemption, judged: Some(judged), since, before, last })
+        Ok(Afloat { intent, act, judged: Some(judged), since, before, last })
     }
 }
 
@@ -95,7 +95,7 @@ impl<T: Carried> Sealed<T> {
 #[derive(Debug)]
 pub struct Afloat<T> {
     intent: IntentId,
-    redemption: Redemption,
+    act: Act,
     judged: Option<Judged>,
     since: u64,
     before: Vec<T>,
@@ -113,11 +113,11 @@ impl<T: Carried> Afloat<T> {
         };
         let mut before: Vec<T> = open.bids.iter().map(read).collect::<Option<_>>()?;
         let last = before.pop()?;
-        let (redemption, since) = (last.redemption()?, open.bids.first()?.since);
+        let (act, since) = (last.act()?, open.bids.first()?.since);
         // All bids of an intent are for one place.
         let one = before.iter().all(|bid| bid.place() == last.place());
         let intent = open.entry.intent;
-        one.then_some(Self { intent, redemption, judged: None, since, before, last })
+        one.then_some(Self { intent, act, judged: None, since, before, last })
     }
 
     /// Its name.
@@ -128,8 +128,8 @@ impl<T: Carried> Afloat<T> {
 
     /// What it does.
     #[must_use]
-    pub const fn redemption(&self) -> &Redemption {
-        &self.redemption
+    pub const fn act(&self) -> &Act {
+        &self.act
     }
 
     /// The block that it was judged on.
@@ -240,9 +240,9 @@ impl Carried for SignedTransaction {
         self.raw.clone()
     }
 
-    fn redemption(&self) -> Option<Redemption> {
+    fn act(&self) -> Option<Act> {
         let (to, data) = self.call()?;
-        Redemption::decode(to, &data)
+        Act::decode(to, &data)
     }
 
     fn read(hash: B256, bytes: &Bytes) -> Option<Self> {
@@ -265,8 +265,8 @@ impl Carried for SignedOperation {
         self.encode()
     }
 
-    fn redemption(&self) -> Option<Redemption> {
-        self.draft.redemption()
+    fn act(&self) -> Option<Act> {
+        self.draft.act()
     }
 
     fn read(hash: B256, bytes: &Bytes) -> Option<Self> {

@@ -1,9 +1,8 @@
 use crate::{
-    BlockRef, BoxError, Denial, DenialCode, DryRun, IntentId, Judged, Mandate, Outcome, Preview,
-    Redemption, Submit, TransactionPlan, transaction::Body,
+    Act, BlockRef, BoxError, Denial, DenialCode, DryRun, IntentId, Judged, Mandate, Outcome,
+    Preview, Submit, TransactionPlan, transaction::Body,
 };
 use alloy_primitives::{Address, U256};
-use golem_delegation::DelegationHash;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Limits of the signer that no grant can widen.
@@ -43,7 +42,7 @@ impl ClearingPolicy {
     }
 }
 
-/// A redemption's own transaction.
+/// An act's own transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByTransaction {
     plan: TransactionPlan,
@@ -220,11 +219,11 @@ impl Cleared<ByTransaction> {
 }
 
 impl ByTransaction {
-    pub(crate) fn into_parts(self, redemption: &Redemption) -> (TransactionPlan, Body) {
+    pub(crate) fn into_parts(self, act: &Act) -> (TransactionPlan, Body) {
         let body = Body {
-            to: redemption.manager(),
+            to: act.target(),
             value: U256::ZERO,
-            data: redemption.calldata(),
+            data: act.calldata(),
             gas_limit: self.gas_limit,
             authorizations: vec![],
         };
@@ -237,10 +236,10 @@ impl ByTransaction {
 #[non_exhaustive]
 pub enum CustodyError {
     /// The dry run did not finish.
-    #[error("dry run of delegation {delegation} did not finish; nothing was signed")]
+    #[error("dry run of {of} did not finish; nothing was signed")]
     DryRun {
-        /// The leaf of the redemption.
-        delegation: DelegationHash,
+        /// What was to be run.
+        of: String,
         /// Why.
         source: BoxError,
     },
@@ -322,7 +321,7 @@ pub enum CustodyError {
         /// What was to be signed.
         what: &'static str,
     },
-    /// What is signed for an intent is no redemption.
+    /// What is signed for an intent is no act of ours.
     #[error("what is signed for intent {} cannot be read", intent.0)]
     Unreadable {
         /// Which.
@@ -392,8 +391,7 @@ pub(crate) async fn previewed<C: DryRun + ?Sized>(
     judged: &Judged,
     redeemer: Address,
 ) -> Result<Outcome, CustodyError> {
-    let redemption = judged.redemption();
-    let delegation = redemption.context().leaf().hash();
-    let outcome = chain.dry_run(redemption, redeemer).await;
-    outcome.map_err(|source| CustodyError::DryRun { delegation, source })
+    let act = judged.act();
+    let outcome = chain.dry_run(act, redeemer).await;
+    outcome.map_err(|source| CustodyError::DryRun { of: act.name(), source })
 }

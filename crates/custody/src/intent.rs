@@ -1,8 +1,8 @@
 //! From what somebody wants to what may be rehearsed: the first two stages of an intent (DESIGN, "Life of one intent").
 
 use crate::{
-    Approvals, Approving, Books, BoxError, Caps, CustodyError, Denial, DenialCode, Entry, IntentId,
-    Question, Redemption, Reserving, crash::Failpoint,
+    Act, Approvals, Approving, Books, BoxError, Caps, CustodyError, Denial, DenialCode, Entry,
+    IntentId, Question, Redemption, RegistryUpdate, Reserving, crash::Failpoint,
 };
 use alloy_primitives::{Address, B256, keccak256};
 use alloy_signer::k256::elliptic_curve::rand_core::{OsRng, RngCore as _};
@@ -66,7 +66,7 @@ impl Proposed {
                     return Judgement::Refused(vec![denial]);
                 };
                 let (digest, by) = (permit.digest(), By::Policy(permit));
-                Judgement::Permitted(Judged { proposed: self, digest, most, by, approved: false })
+                Judgement::Permitted(self.judged(Some(digest), most, by))
             }
         }
     }
@@ -78,7 +78,12 @@ impl Proposed {
         let account = self.redemption.context().root().delegator;
         let calls: Vec<Call> = self.redemption.calls().map(|(_, call)| judged_call(call)).collect();
         let digest = CallsDigest::of(account, &calls);
-        Judged { proposed: self, digest, most: 0, by: By::Hand, approved: false }
+        self.judged(Some(digest), 0, By::Hand)
+    }
+
+    fn judged(self, digest: Option<CallsDigest>, most: u64, by: By) -> Judged {
+        let Self { intent, redemption, what } = self;
+        Judged { intent, act: redemption.into(), what, digest, most, by, approved: false }
     }
 
     /// Whose account acts, and what it does. A policy is one Golem's, and so is what it judges.
@@ -130,10 +135,12 @@ pub enum Judgement {
 enum By {
     Policy(Permit),
     Hand,
+    /// Nobody: it is the Golem's word about itself.
+    Itself,
 }
 
-/// Something that the owner's policy permits, or that he asked for himself. Only [`Proposed`] makes one, and whoever rehearses
-/// it has it no more.
+/// Something that the owner's policy permits, or that he asked for himself, or a Golem's word about itself. Only [`Proposed`] and
+/// [`Judged::said`] make one, and whoever rehearses it has it no more.
 ///
 /// ```compile_fail,E0599
 /// # use golem_custody::Judged;
@@ -142,8 +149,11 @@ enum By {
 #[derive(Debug)]
 #[must_use = "what is judged and dropped is never done"]
 pub struct Judged {
-    proposed: Proposed,
-    digest: CallsDigest,
+    intent: IntentId,
+    act: Act,
+    what: Value,
+    /// Of what moves money.
+    digest: Option<CallsDigest>,
     most: u64,
     by: By,
     /// Whether the owner's yes was used for it.
@@ -151,22 +161,29 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// What a Golem says of itself on the register. There is nothing to judge in it: it moves no money, and who reads it knows whose
+    /// word it is (SPEC D10). It takes the same way as all that its key signs.
+    pub fn said(intent: IntentId, update: RegistryUpdate) -> Self {
+        let (act, what) = (Act::Update(update), Value::Null);
+        Self { intent, act, what, digest: None, most: 0, by: By::Itself, approved: false }
+    }
+
     /// Its name.
     #[must_use]
     pub const fn intent(&self) -> IntentId {
-        self.proposed.intent
+        self.intent
     }
 
     /// What is to be done.
     #[must_use]
-    pub const fn redemption(&self) -> &Redemption {
-        &self.proposed.redemption
+    pub const fn act(&self) -> &Act {
+        &self.act
     }
 
-    /// Over every call and who makes it: what an owner approves (SPEC P8).
+    /// Over every call and who makes it: what an owner approves (SPEC P8). None where no money moves.
     #[must_use]
-    pub const fn digest(&self) -> B256 {
-        self.digest.get()
+    pub fn digest(&self) -> Option<B256> {
+        self.digest.map(CallsDigest::get)
     }
 
     /// Most that it spends, in micro-dollars; zero where a person asked for it.
@@ -178,8 +195,8 @@ impl Judged {
     /// The same deed once more, after the first attempt at it can never take effect: under a name of its own, that whoever knows
     /// the first can find.
     pub(crate) fn again(mut self) -> Self {
-        let before = self.proposed.intent.0;
-        self.proposed.intent = IntentId(keccak256([before.as_slice(), b"again"].concat()));
+        let before = self.intent.0;
+        self.intent = IntentId(keccak256([before.as_slice(), b"again"].concat()));
         self
     }
 
@@ -187,15 +204,24 @@ impl Judged {
         let by = match &self.by {
             By::Policy(permit) => json!({ "policy": permit.policy_version() }),
             By::Hand => json!("hand"),
+            By::Itself => json!("itself"),
         };
-        let calls: Vec<Value> = self
-            .redemption()
-            .calls()
-            .map(|(account, call)| {
-                let (target, value, data) = (call.target, call.value, &call.data);
-                json!({ "account": account, "target": target, "value": value, "data": data })
-            })
-            .collect();
+        let what = match &self.act {
+            Act::Update(update) => json!({ "update": update.told(), "judgedBy": by }),
+            Act::Redemption(redemption) => {
+                let told = |(account, call): (Address, &crate::Execution)| {
+                    let (target, value, data) = (call.target, call.value, &call.data);
+                    json!({ "account": account, "target": target, "value": value, "data": data })
+                };
+                json!({
+                    "about": self.what,
+                    "delegation": redemption.context().leaf().hash(),
+                    "digest": self.digest(),
+                    "judgedBy": by,
+                    "calls": redemption.calls().map(told).collect::<Vec<_>>(),
+                })
+            }
+        };
         Entry {
             intent: self.intent(),
             golem: mandate.golem,
@@ -203,13 +229,7 @@ impl Judged {
             session,
             micro_dollars: self.most,
             at: now,
-            what: json!({
-                "about": self.proposed.what,
-                "delegation": self.redemption().context().leaf().hash(),
-                "digest": self.digest(),
-                "judgedBy": by,
-                "calls": calls,
-            }),
+            what,
         }
     }
 }
@@ -274,6 +294,13 @@ impl Mandate {
         session: Address,
         now: u64,
     ) -> Result<Option<Denial>, CustodyError> {
+        if let Act::Update(update) = judged.act()
+            && update.golem != self.golem
+        {
+            let reason =
+                format!("{} speaks for itself alone, and not for {}", self.golem, update.golem);
+            return Ok(Some(Denial::new(DenialCode::PolicyParty, reason)));
+        }
         if let Some(denial) = self.approve(judged, now).await? {
             return Ok(Some(denial));
         }
@@ -294,7 +321,9 @@ impl Mandate {
         if judged.approved || micro_dollars <= consent.above {
             return Ok(None);
         }
-        let (intent, digest) = (judged.intent(), judged.digest());
+        // What moves no money is no question.
+        let Some(digest) = judged.digest() else { return Ok(None) };
+        let intent = judged.intent();
         let answered = consent.approvals.answer(intent).await;
         if answered.map_err(unwritten("the owner's answer"))?.is_none() {
             let question = Question {
@@ -303,7 +332,7 @@ impl Mandate {
                 owner: self.owner,
                 digest,
                 micro_dollars,
-                words: judged.proposed.what.to_string(),
+                words: judged.what.to_string(),
                 expires_at: now.saturating_add(consent.lifetime),
             };
             consent.approvals.ask(&question).await.map_err(unwritten("a question"))?;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod act;
 mod afloat;
 mod books;
 mod bounds;
@@ -31,6 +32,7 @@ mod settlement;
 mod sign_in;
 mod transaction;
 
+pub use act::{Act, Mood, RegistryUpdate, Says};
 pub use afloat::{Afloat, Carried, Sealed, Unkept};
 pub use books::{
     Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,

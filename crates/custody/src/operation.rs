@@ -1,5 +1,5 @@
 use crate::{
-    BoxError, ClearingPolicy, CustodyError, DryRun, Judged, Offer, Outcome, Redemption, Rehearsal,
+    Act, BoxError, ClearingPolicy, CustodyError, DryRun, Judged, Offer, Outcome, Rehearsal,
     Rehearsed,
     clearance::{apart, previewed},
     transaction::sign_digest,
@@ -153,7 +153,7 @@ pub async fn rehearse_operation<C: DryRun + Operate + ?Sized>(
         Outcome::Allowed(preview) => preview,
         Outcome::Refused(denial) => return Ok(Rehearsal::Refused(denial)),
     };
-    let draft = OperationDraft::of(account, judged.redemption());
+    let draft = OperationDraft::of(account, judged.act());
     let mut plan = chain
         .plan_operation(&draft)
         .await
@@ -167,22 +167,22 @@ pub async fn rehearse_operation<C: DryRun + Operate + ?Sized>(
 }
 
 impl OperationDraft {
-    fn of(account: SessionAccount, redemption: &Redemption) -> Self {
-        let inner = (redemption.manager(), U256::ZERO, redemption.calldata()).abi_encode_packed();
+    fn of(account: SessionAccount, act: &Act) -> Self {
+        let inner = (act.target(), U256::ZERO, act.calldata()).abi_encode_packed();
         let call = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: inner.into() };
         Self { account, call: call.abi_encode().into() }
     }
 
-    /// What it does; none where it is no redemption.
+    /// What it does; none where it is no act of ours.
     #[must_use]
-    pub fn redemption(&self) -> Option<Redemption> {
+    pub fn act(&self) -> Option<Act> {
         let call = DeleGator::executeCall::abi_decode_validate(&self.call).ok()?;
-        let (manager, rest) = call.executionCalldata.split_first_chunk::<20>()?;
+        let (target, rest) = call.executionCalldata.split_first_chunk::<20>()?;
         let (value, data) = rest.split_first_chunk::<32>()?;
-        let redemption = Redemption::decode(Address::from(*manager), data)?;
+        let act = Act::decode(Address::from(*target), data)?;
         // Every byte of it, and none beside it.
-        let same = Self::of(self.account.clone(), &redemption) == *self && *value == [0; 32];
-        same.then_some(redemption)
+        let same = Self::of(self.account.clone(), &act) == *self && *value == [0; 32];
+        same.then_some(act)
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::{
-    AuditHead, ByOperation, ByTransaction, Cleared, CustodyError, Denial, Offer, Redemption,
-    Sealed, SignedOperation, SignedTransaction, TransactionPlan, Unkept,
+    Act, AuditHead, ByOperation, ByTransaction, Cleared, CustodyError, Denial, Offer, Sealed,
+    SignedOperation, SignedTransaction, TransactionPlan, Unkept,
 };
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use async_trait::async_trait;
@@ -120,15 +120,11 @@ pub struct Receipt {
     pub block_number: u64,
 }
 
-/// Port: judges a redemption on live state without sending anything.
+/// Port: judges an act on live state without sending anything.
 #[async_trait]
 pub trait DryRun: Send + Sync {
-    /// Runs `redemption` as `redeemer` on the newest state.
-    async fn dry_run(
-        &self,
-        redemption: &Redemption,
-        redeemer: Address,
-    ) -> Result<Outcome, BoxError>;
+    /// Runs `act` as `sender` on the newest state.
+    async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError>;
 }
 
 /// Port: the way to the chain.
@@ -156,7 +152,7 @@ pub trait SessionSigner: Send + Sync {
         [POINT.as_slice(), POINT.as_slice(), &[0x1b]].concat().into()
     }
 
-    /// Signs a redemption that was cleared, unless its clearance is older than `now` allows.
+    /// Signs an act that was cleared, unless its clearance is older than `now` allows.
     async fn sign(
         &self,
         cleared: Cleared<ByTransaction>,

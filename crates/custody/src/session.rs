@@ -52,7 +52,7 @@ impl SessionSigner for SessionKey {
     ) -> Result<Sealed<SignedTransaction>, CustodyError> {
         let signer = self.address;
         let (judged, way, since) = cleared.for_signer(signer, now)?;
-        let (plan, body) = way.into_parts(judged.redemption());
+        let (plan, body) = way.into_parts(judged.act());
         let signed = self
             .key
             .with(|key| transaction::sign(key, &plan, body))

@@ -760,6 +760,35 @@ impl Phase {
     pub const ALL: [Self; 5] =
         [Self::Thriving, Self::Stable, Self::Conservation, Self::Declining, Self::Terminal];
 
+    /// As the registry numbers it.
+    ///
+    /// ```
+    /// use golem_delegation::grant::Phase;
+    /// assert_eq!(Phase::ALL.map(Phase::number), [0, 1, 2, 3, 4]);
+    /// ```
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Thriving => 0,
+            Self::Stable => 1,
+            Self::Conservation => 2,
+            Self::Declining => 3,
+            Self::Terminal => 4,
+        }
+    }
+
+    /// The phase of a number; none where there is none (INV-4).
+    ///
+    /// ```
+    /// use golem_delegation::grant::Phase;
+    /// assert_eq!(Phase::of_number(2), Some(Phase::Conservation));
+    /// assert_eq!(Phase::of_number(5), None);
+    /// ```
+    #[must_use]
+    pub fn of_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
     /// What the link for it alone is made of.
     ///
     /// ```

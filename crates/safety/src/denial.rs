@@ -126,6 +126,9 @@ pub enum DenialCode {
     /// Everything agreed, but the call itself failed at its target.
     #[serde(rename = "EXE-REVERTED")]
     Reverted,
+    /// The registry does not take what a Golem says of itself.
+    #[serde(rename = "EXE-REGISTRY")]
+    Registry,
     /// The transaction could cost more than its ceiling.
     #[serde(rename = "CUS-FEE-CEILING")]
     FeeCeiling,

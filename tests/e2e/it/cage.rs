@@ -4,6 +4,7 @@ mod boot;
 mod holdings;
 mod judging;
 mod pipeline;
+mod words;
 
 use crate::{
     field::Field,

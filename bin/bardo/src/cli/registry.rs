@@ -2,7 +2,7 @@ use super::{KeyArgs, NodeArgs, SendArgs};
 use crate::input;
 use alloy::primitives::{Address, B256};
 use clap::{Args, Subcommand};
-use golem_chain::Mood;
+use golem_custody::Mood;
 use golem_delegation::grant::Phase;
 
 #[derive(Debug, Subcommand)]

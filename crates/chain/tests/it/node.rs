@@ -197,7 +197,7 @@ async fn a_dry_run_reads_one_block_by_its_hash() {
     });
 
     let chain = Foresight::new(Node::connect(&node.url).await.unwrap());
-    let outcome = chain.dry_run(&redemption(), Address::repeat_byte(1)).await.unwrap();
+    let outcome = chain.dry_run(&redemption().into(), Address::repeat_byte(1)).await.unwrap();
 
     assert!(
         matches!(outcome, Outcome::Allowed(preview) if json!(preview.block.hash) == block()["hash"])
@@ -238,9 +238,9 @@ async fn a_revert_without_data_is_an_answer_and_other_errors_are_not() {
     });
 
     let chain = Foresight::new(Node::connect(&reverting.url).await.unwrap());
-    let refused = chain.dry_run(&redemption(), Address::ZERO).await.unwrap();
+    let refused = chain.dry_run(&redemption().into(), Address::ZERO).await.unwrap();
     let chain = Foresight::new(Node::connect(&failing.url).await.unwrap());
-    let fault = chain.dry_run(&redemption(), Address::ZERO).await;
+    let fault = chain.dry_run(&redemption().into(), Address::ZERO).await;
 
     assert!(matches!(refused, Outcome::Refused(denial) if denial.code == DenialCode::Reverted));
     assert!(fault.is_err());

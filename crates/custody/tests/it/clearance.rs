@@ -3,11 +3,11 @@ use alloy_eips::eip2718::Decodable2718;
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256, address};
 use async_trait::async_trait;
 use golem_custody::{
-    Afloat, AuditHead, BlockRef, BoxError, ByOperation, ByTransaction, Cleared, ClearingPolicy,
-    CustodyError, Denial, DenialCode, DryRun, Execution, Judged, Mandate, MemoryBooks, Offer,
-    Operate, OperationDraft, OperationPlan, Outcome, Preview, Proposed, Receipt, Redemption,
-    Rehearsal, Reservation, SessionAccount, SessionKey, SessionSigner, SignedOperation,
-    SignedTransaction, Submit, TransactionPlan, rehearse, rehearse_operation,
+    Act, Afloat, AuditHead, BlockRef, BoxError, ByOperation, ByTransaction, Cleared,
+    ClearingPolicy, CustodyError, Denial, DenialCode, DryRun, Execution, Judged, Mandate,
+    MemoryBooks, Offer, Operate, OperationDraft, OperationPlan, Outcome, Preview, Proposed,
+    Receipt, Redemption, Rehearsal, Reservation, SessionAccount, SessionKey, SessionSigner,
+    SignedOperation, SignedTransaction, Submit, TransactionPlan, rehearse, rehearse_operation,
 };
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
 use std::{
@@ -23,21 +23,21 @@ const BLOCK: BlockRef = BlockRef { number: 7, hash: B256::repeat_byte(7), timest
 
 /// A chain that answers what it is told to, and counts what it was asked.
 #[derive(Debug)]
-struct FakeChain {
+pub(crate) struct FakeChain {
     answer: fn() -> Result<Outcome, BoxError>,
     balance: u64,
     plans: AtomicU32,
 }
 
 impl FakeChain {
-    const fn new(answer: fn() -> Result<Outcome, BoxError>, balance: u64) -> Self {
+    pub(crate) const fn new(answer: fn() -> Result<Outcome, BoxError>, balance: u64) -> Self {
         Self { answer, balance, plans: AtomicU32::new(0) }
     }
 }
 
 #[async_trait]
 impl DryRun for FakeChain {
-    async fn dry_run(&self, _: &Redemption, _: Address) -> Result<Outcome, BoxError> {
+    async fn dry_run(&self, _: &Act, _: Address) -> Result<Outcome, BoxError> {
         (self.answer)()
     }
 }
@@ -77,7 +77,7 @@ impl Operate for FakeChain {
     }
 }
 
-fn allowed() -> Result<Outcome, BoxError> {
+pub(crate) fn allowed() -> Result<Outcome, BoxError> {
     Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 100, changes: vec![], notes: vec![] }))
 }
 

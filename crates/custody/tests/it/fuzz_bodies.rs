@@ -29,7 +29,7 @@ pub(crate) fn afloat(bytes: &[u8]) {
     }
 }
 
-/// An intent with one signature: it is afloat again if it is a redemption, and only then.
+/// An intent with one signature: it is afloat again if it is an act of ours, and only then.
 fn open<T: Carried>(route: Route, signed: &T) {
     let Some(place) = signed.place() else { return };
     let (hash, bytes) = (signed.hash(), signed.bytes());
@@ -44,5 +44,5 @@ fn open<T: Carried>(route: Route, signed: &T) {
         what: serde_json::Value::Null,
     };
     let found = Afloat::<T>::left(&Open { entry, bids: vec![bid] });
-    assert_eq!(found.is_some(), signed.redemption().is_some());
+    assert_eq!(found.is_some(), signed.act().is_some());
 }

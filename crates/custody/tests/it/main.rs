@@ -9,6 +9,7 @@
 )]
 #![expect(clippy::disallowed_methods, reason = "tests of what comes after a judgement")]
 
+mod acts;
 mod books;
 mod bounds;
 mod charter;

@@ -11,11 +11,11 @@ use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use async_trait::async_trait;
 use bardo_store::Store;
 use golem_custody::{
-    BlockRef, Books, BoxError, ClearingPolicy, CustodyMode, DryRun, Ending, Execution, IntentId,
-    KeyUse, Keyring as _, Keys, Mandate, Means, Onboarding, OnboardingSteps, Outcome, OwnerSigner,
-    Password, Preview, Proposed, Receipt, Redemption, Rehearsal, Reservation, Rotation,
-    RotationPolicy, RotationReason, Rotations, SessionSigner as _, SignIn, SignedTransaction,
-    Submit, Switching, TransactionPlan, rehearse,
+    Act, BlockRef, Books, BoxError, ClearingPolicy, CustodyMode, DryRun, Ending, Execution,
+    IntentId, KeyUse, Keyring as _, Keys, Mandate, Means, Onboarding, OnboardingSteps, Outcome,
+    OwnerSigner, Password, Preview, Proposed, Receipt, Redemption, Rehearsal, Reservation,
+    Rotation, RotationPolicy, RotationReason, Rotations, SessionSigner as _, SignIn,
+    SignedTransaction, Submit, Switching, TransactionPlan, rehearse,
 };
 use golem_delegation::{
     Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY, SigningDomain,
@@ -364,7 +364,7 @@ struct FakeChain {
 
 #[async_trait]
 impl DryRun for FakeChain {
-    async fn dry_run(&self, _: &Redemption, _: Address) -> Result<Outcome, BoxError> {
+    async fn dry_run(&self, _: &Act, _: Address) -> Result<Outcome, BoxError> {
         let block = BlockRef { number: 7, hash: B256::repeat_byte(7), timestamp: self.now };
         Ok(Outcome::Allowed(Preview { block, gas: 100, changes: vec![], notes: vec![] }))
     }

@@ -1,0 +1,186 @@
+//! How much life a Golem has: three clocks, one number, five phases. The tables are in `docs/vitality.md`.
+
+use alloy_primitives::{B256, keccak256};
+use golem_custody::{Lifespan, Metabolism};
+use golem_delegation::grant::Phase;
+use serde::{Deserialize, Serialize};
+
+/// All of it.
+pub const WHOLE: u16 = 10_000;
+/// Hours of means that count as enough.
+const ENOUGH_HOURS: u64 = 720;
+/// Seconds of time that count as enough.
+const ENOUGH_SECONDS: u64 = 7 * 86_400;
+/// How many outcomes are remembered.
+const MEMORY: usize = 32;
+/// Benefit of the doubt: as many outcomes that are taken to have been right.
+const DOUBT: u64 = 8;
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+
+/// From where on a phase is what a Golem is in: the latest first.
+pub const THRESHOLDS: [(Phase, u16); 5] = [
+    (Phase::Thriving, 7_000),
+    (Phase::Stable, 5_000),
+    (Phase::Conservation, 3_000),
+    (Phase::Declining, 1_000),
+    (Phase::Terminal, 0),
+];
+
+/// What the economic clock goes by. Money in micro-dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Economy {
+    /// What it lives on.
+    pub metabolism: Metabolism,
+    /// Seconds until its grant ends or its machine stops (SPEC D32).
+    pub seconds_left: u64,
+    /// What its holdings are worth; none where nobody can say now.
+    pub worth: Option<u128>,
+    /// The most that they were worth.
+    pub mark: u128,
+    /// The fall that its owner bears, in basis points.
+    pub bound_bps: u16,
+}
+
+impl Economy {
+    /// What this clock shows.
+    #[must_use]
+    pub fn clock(&self) -> u16 {
+        self.means().min(self.time()).min(self.standing())
+    }
+
+    fn means(&self) -> u16 {
+        match self.metabolism.lifespan() {
+            Lifespan::Endless => WHOLE,
+            Lifespan::Hours(hours) => share(hours.into(), ENOUGH_HOURS.into()),
+        }
+    }
+
+    fn time(&self) -> u16 {
+        share(self.seconds_left.into(), ENOUGH_SECONDS.into())
+    }
+
+    /// What is not known is not lost: a feed that is silent is the epistemic clock's business.
+    fn standing(&self) -> u16 {
+        let (Some(worth), false) = (self.worth, self.mark == 0) else { return WHOLE };
+        let lost = self.mark.saturating_sub(worth);
+        let bound = self.mark.saturating_mul(self.bound_bps.into()) / u128::from(WHOLE);
+        share(bound.saturating_sub(lost), bound)
+    }
+}
+
+/// A part of a whole, out of 10,000, rounded down and never more than all; nothing is a part of nothing.
+fn share(part: u128, whole: u128) -> u16 {
+    let bps = part.saturating_mul(WHOLE.into()).checked_div(whole).unwrap_or(0);
+    u16::try_from(bps).unwrap_or(WHOLE).min(WHOLE)
+}
+
+/// Whether what a Golem expected came to be, for its last outcomes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Experience(Vec<bool>);
+
+impl Experience {
+    /// With one more outcome.
+    pub fn learn(&mut self, right: bool) {
+        self.0.push(right);
+        let forgotten = self.0.len().saturating_sub(MEMORY);
+        self.0.drain(..forgotten);
+    }
+
+    /// What this clock shows.
+    ///
+    /// ```
+    /// use golem_runtime::Experience;
+    /// let mut golem = Experience::default();
+    /// assert_eq!(golem.clock(), 10_000);
+    /// golem.learn(false);
+    /// assert_eq!(golem.clock(), 8_888);
+    /// ```
+    #[must_use]
+    pub fn clock(&self) -> u16 {
+        let count = |right: bool| {
+            let those = self.0.iter().filter(|one| **one == right).count();
+            u64::try_from(those).unwrap_or(u64::MAX)
+        };
+        let right = count(true).saturating_add(DOUBT);
+        share(right.into(), right.saturating_add(count(false)).into())
+    }
+}
+
+/// What chance has left of a Golem of this age.
+///
+/// ```
+/// use golem_runtime::chance;
+/// let golem = alloy_primitives::B256::repeat_byte(7);
+/// assert_eq!(chance(golem, 86_399, 180), 10_000);
+/// assert!(chance(golem, 90 * 86_400, 180) > chance(golem, 180 * 86_400, 180));
+/// ```
+#[must_use]
+pub fn chance(golem: B256, age: u64, expected_days: u16) -> u16 {
+    let days = age / DAY;
+    let most = (2 * u64::from(WHOLE)).checked_div(expected_days.into()).unwrap_or(u64::MAX);
+    let mut left = u64::from(WHOLE);
+    for day in 1..=days {
+        let drawn = keccak256([b"bardo chance", golem.as_slice(), &day.to_be_bytes()].concat());
+        let first = drawn.first_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        left = left.saturating_sub(first % most.saturating_add(1));
+        if left == 0 {
+            break;
+        }
+    }
+    u16::try_from(left).unwrap_or(WHOLE)
+}
+
+/// The three clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clocks {
+    /// Money, time, standing.
+    pub economic: u16,
+    /// How well it knows the world.
+    pub epistemic: u16,
+    /// Chance.
+    pub stochastic: u16,
+}
+
+impl Clocks {
+    /// How much life there is: the shortest of them.
+    #[must_use]
+    pub fn vitality(&self) -> u16 {
+        self.economic.min(self.without_money())
+    }
+
+    /// What no Feed can change.
+    fn without_money(&self) -> u16 {
+        self.epistemic.min(self.stochastic)
+    }
+
+    /// The phase of a Golem whose registry says `on_chain`: never an earlier one, whatever the clocks say (INV-8).
+    ///
+    /// After a Feed the registry says an earlier phase than before, and the mark of the economic clock begins anew; the other two still
+    /// count.
+    #[must_use]
+    pub fn phase(&self, on_chain: Phase) -> Phase {
+        phase_of(self.vitality()).max(on_chain)
+    }
+
+    /// The earliest phase that a Feed can lead to.
+    #[must_use]
+    pub fn phase_after_feed(&self, on_chain: Phase) -> Phase {
+        phase_of(self.without_money()).max(on_chain)
+    }
+}
+
+/// The phase of a vitality.
+///
+/// ```
+/// use golem_delegation::grant::Phase;
+/// use golem_runtime::phase_of;
+/// assert_eq!([7_000, 6_999, 999].map(phase_of), [Phase::Thriving, Phase::Stable, Phase::Terminal]);
+/// ```
+#[must_use]
+pub fn phase_of(vitality: u16) -> Phase {
+    let found = THRESHOLDS.iter().find(|(_, from)| vitality >= *from);
+    found.map_or(Phase::Terminal, |(phase, _)| *phase)
+}
