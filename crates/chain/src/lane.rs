@@ -2,7 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Node,
-    foresight::{recorded, redeemed},
+    foresight::{arrived, recorded, redeemed},
     node::{LOOKS, Taken, asks_for_more},
 };
 use alloy::{
@@ -379,6 +379,7 @@ impl<K: SessionSigner> Lane<K> {
                 Act::Update(update) => {
                     self.foresight.autopsy_of_update(&receipt, update, self.sender()).await
                 }
+                Act::Home(_) => Ok(Denial::new(DenialCode::Reverted, "it failed in its block")),
             };
             let cause = cause.unwrap_or_else(|_fault| {
                 Denial::new(
@@ -674,6 +675,7 @@ pub(crate) fn shown(receipt: &TransactionReceipt, act: &Act, sender: Address) ->
     match act {
         Act::Redemption(redemption) => redeemed(logs, redemption, sender),
         Act::Update(update) => recorded(logs, update),
+        Act::Home(leftover) => arrived(logs, leftover, sender),
     }
 }
 

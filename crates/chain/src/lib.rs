@@ -48,6 +48,6 @@ pub use shared::SharedAccount;
 pub use survey::{Part, Place, Standing, places};
 pub use swap_grant::SwapGrant;
 pub use transport::redacted;
-pub use undertaker::{EstateError, Farewell, GrantedEstate};
+pub use undertaker::{EstateError, GrantedEstate};
 pub use vault::{AccountCode, Holdings, Moved, Withdrawal, Withdrawn, account_code};
 pub use watch::{End, Heads, WatchFault, watch};

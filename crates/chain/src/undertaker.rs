@@ -15,17 +15,16 @@ mod closing;
 mod homecoming;
 mod journal;
 
-use crate::{
-    ChainFault, Landing, Lane, LaneFault, Ledger, Node, Registry, facts, snapshot::Snapshot,
-};
+use crate::{Landing, Lane, LaneFault, Ledger, Node, Registry, facts, snapshot::Snapshot};
 use alloy::primitives::{Address, B256, U256};
 use async_trait::async_trait;
 use bardo_bindings::{
     GolemLifecycle, framework::DELEGATION_MANAGER, golem_charter_enforcer, golem_lifecycle,
 };
 use golem_custody::{
-    Asset, BoxError, BroughtHome, Denial, DenialCode, Effect, Execution, Holding, IntentId,
-    Judgement, Keys, Positions, Proposed, Redemption, SessionSigner, Steps, SweepOrder, Undertaker,
+    Asset, BoxError, BroughtHome, Denial, DenialCode, Effect, Execution, Holding, IntentId, Judged,
+    Judgement, Keys, Leftover, Positions, Proposed, Redemption, RegistryUpdate, Says,
+    SessionSigner, Steps, SweepOrder, Undertaker,
 };
 use golem_delegation::{
     PermissionContext,
@@ -33,23 +32,8 @@ use golem_delegation::{
     terms::{Class, GolemCharter, Role},
 };
 use golem_safety::{Cage, Call, MicroDollars, role_of};
-use journal::{Item, Journal};
+use journal::Journal;
 use std::collections::BTreeSet;
-
-/// What a session key does in its own name when its Golem dies. Each is made once under its name.
-#[async_trait]
-pub trait Farewell: Send + Sync {
-    /// Sends what is the key's own to its owner, and to nobody else.
-    async fn send_home(
-        &self,
-        name: IntentId,
-        asset: Asset,
-        amount: U256,
-    ) -> Result<Landing, LaneFault>;
-
-    /// Tells the registry that the Golem is dead.
-    async fn close(&self, name: IntentId) -> Result<Landing, LaneFault>;
-}
 
 /// Settles what a Golem held under a grant, in the modes Delegation and LocalKey.
 ///
@@ -60,7 +44,6 @@ pub struct GrantedEstate<'a, K> {
     cage: &'a Cage,
     keys: &'a Keys,
     steps: &'a dyn Steps,
-    farewell: &'a dyn Farewell,
     context: PermissionContext,
     charter: GolemCharter,
     paid_in: BTreeSet<Address>,
@@ -114,7 +97,6 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
         cage: &'a Cage,
         keys: &'a Keys,
         steps: &'a dyn Steps,
-        farewell: &'a dyn Farewell,
     ) -> Result<Self, EstateError> {
         let root = context.root();
         let mut terms =
@@ -125,7 +107,7 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
         let charter =
             GolemCharter::decode(&only.terms).map_err(|_malformed| EstateError::NoCharter)?;
         let paid_in = BTreeSet::new();
-        Ok(Self { lane, cage, keys, steps, farewell, context, charter, paid_in })
+        Ok(Self { lane, cage, keys, steps, context, charter, paid_in })
     }
 
     /// The same, where the key itself may have been paid in these tokens too: what is left of them is the owner's (SPEC D25).
@@ -266,7 +248,8 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
     ) -> Result<Result<(), Undone>, Stop> {
         let name = self.name(effect, &format!("own {of:?}")).await?;
         self.journal().sets_out(effect, name, &[(of, amount)], (self.lane.clock)()).await?;
-        landed(self.farewell.send_home(name, asset, amount).await?)
+        let leftover = Leftover { to: self.charter.owner, asset, amount };
+        landed(self.lane.redeem(Judged::leftover(name, leftover)).await?)
     }
 
     const fn journal(&self) -> Journal<'_> {
@@ -302,7 +285,9 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
         });
         if speaks {
             let name = self.name(effect, "close").await?;
-            if let Err(undone) = landed(self.farewell.close(name).await?)? {
+            let died = RegistryUpdate { golem, says: Says::Died };
+            let landing = self.lane.redeem(Judged::said(name, died)).await?;
+            if let Err(undone) = landed(landing)? {
                 return Err(Stop::Fault(undone.reason.into()));
             }
         }

@@ -24,6 +24,7 @@ mod raw;
 mod recovery;
 mod repository;
 mod safety;
+mod settlement;
 mod slice;
 mod terms;
 mod thief;

@@ -88,8 +88,7 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
     ) -> Result<Option<(u128, Result<Deed, Undone>)>, Stop> {
         let account = self.account();
         let found = said(on.read(manager, Manager::positionsCall { tokenId: id }).await)?;
-        let priced =
-            |token| self.charter.listing.tokens.iter().any(|entry| entry.token == token);
+        let priced = |token| self.charter.listing.tokens.iter().any(|entry| entry.token == token);
         let found = found.filter(|found| priced(found.token0) && priced(found.token1));
         let Some(found) = found else { return Ok(None) };
         let mut calls = Vec::new();
@@ -157,8 +156,7 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
                     stays(shares, closed);
                     continue;
                 }
-                let redeem =
-                    Erc4626::redeemCall { shares: out, receiver: account, owner: account };
+                let redeem = Erc4626::redeemCall { shares: out, receiver: account, owner: account };
                 let deed = Deed {
                     what: format!("shares {vault}"),
                     ends: vec![(of, out)],

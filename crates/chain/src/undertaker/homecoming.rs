@@ -29,10 +29,7 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
             .map(|(token, spender, _)| Deed {
                 what: format!("allowance {token} {spender}"),
                 ends: Vec::new(),
-                calls: vec![execution(
-                    token,
-                    &Erc20::approveCall { spender, amount: U256::ZERO },
-                )],
+                calls: vec![execution(token, &Erc20::approveCall { spender, amount: U256::ZERO })],
             })
             .collect();
         // What stays open is said when all goes home: the chain is asked once more.
@@ -101,9 +98,7 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
                 calls: vec![execution(token, &Erc20::transferCall { to, amount })],
             });
         }
-        for (deed, Undone { reason, transaction }) in
-            self.does_all(effect, "home", deeds).await?
-        {
+        for (deed, Undone { reason, transaction }) in self.does_all(effect, "home", deeds).await? {
             deferred.extend(deed.ends.into_iter().map(|(of, amount)| DeferredPosition {
                 of,
                 amount,
@@ -152,7 +147,8 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
             .saturating_add(reserve);
         let amount = plan.balance.saturating_sub(kept);
         if !amount.is_zero() {
-            self.sends_or_defers(effect, (Holding::Native, Asset::Native, amount), deferred).await?;
+            self.sends_or_defers(effect, (Holding::Native, Asset::Native, amount), deferred)
+                .await?;
         }
         Ok(())
     }

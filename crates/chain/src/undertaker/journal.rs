@@ -57,7 +57,9 @@ impl Journal<'_> {
     ) -> Result<Vec<SettledPosition>, BoxError> {
         let (_, items) = self.read().await?;
         let mut settled: Vec<SettledPosition> = Vec::new();
-        for Item { name, of, amount, .. } in items.into_iter().rev().filter(|it| it.effect == effect) {
+        for Item { name, of, amount, .. } in
+            items.into_iter().rev().filter(|it| it.effect == effect)
+        {
             let mut name = name;
             // Where an attempt came to nothing the next one has the next name, and may be an item of its own.
             let done = loop {

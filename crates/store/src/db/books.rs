@@ -233,7 +233,10 @@ fn newest(connection: &Connection) -> Result<u64, StoreError> {
 }
 
 /// How an intent ended; none where it has not, or is not known.
-pub(crate) fn ended(connection: &Connection, intent: IntentId) -> Result<Option<Ending>, StoreError> {
+pub(crate) fn ended(
+    connection: &Connection,
+    intent: IntentId,
+) -> Result<Option<Ending>, StoreError> {
     match ending_of(connection, intent) {
         Err(StoreError::UnknownIntent(_)) => Ok(None),
         found => found,
