@@ -89,6 +89,14 @@ struct Undone {
     transaction: Option<B256>,
 }
 
+impl Undone {
+    /// Of a contract that does not answer.
+    fn silent() -> Self {
+        let reason = "it does not say how much of it the account has".to_owned();
+        Self { reason, transaction: None }
+    }
+}
+
 impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
     /// Of a Golem that acted under `context` by way of `lane`. `steps` keep what was set out to be done.
     pub fn new(

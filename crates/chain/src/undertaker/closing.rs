@@ -123,62 +123,69 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
         Ok(Some((found.liquidity, Ok(deed))))
     }
 
-    /// Every vault's shares, as many as it lets out. Some vaults are made of others' shares, and so it goes round once for each.
+    /// Every vault's shares. Some vaults are made of others' shares, and so it goes round once for each.
     async fn redeems(
         &self,
         effect: IntentId,
         deferred: &mut Vec<DeferredPosition>,
     ) -> Result<(), Stop> {
-        let (account, vaults) = (self.account(), self.listed(&[Role::Vault]));
+        let mut vaults = self.listed(&[Role::Vault]);
+        // What it converts to it keeps.
+        vaults.remove(&self.charter.settlement_asset);
         let mut left = Vec::new();
         for _ in 0..vaults.len() {
-            left = Vec::new();
+            left.clear();
             let mut moved = false;
             for vault in &vaults {
-                // What it converts to it keeps.
-                if *vault == self.charter.settlement_asset {
-                    continue;
-                }
-                let on = Snapshot::newest(self.node()).await?;
-                let shares = said(on.read(*vault, Erc20::balanceOfCall { account }).await)?;
-                let Some(shares) = shares.filter(|shares| !shares.is_zero()) else { continue };
-                let most = said(on.read(*vault, Erc4626::maxRedeemCall { owner: account }).await)?;
-                let out = most.unwrap_or_default().min(shares);
-                let of = Holding::Token(*vault);
-                let mut stays = |amount, Undone { reason, transaction }| {
-                    left.push(DeferredPosition { of, amount, reason, transaction });
-                };
-                let closed = Undone {
-                    reason: format!("the vault lets out {out} of {shares} shares now"),
-                    transaction: None,
-                };
-                if out.is_zero() {
-                    stays(shares, closed);
-                    continue;
-                }
-                let redeem = Erc4626::redeemCall { shares: out, receiver: account, owner: account };
-                let deed = Deed {
-                    what: format!("shares {vault}"),
-                    ends: vec![(of, out)],
-                    calls: vec![execution(*vault, &redeem)],
-                };
-                match self.does(effect, &deed).await? {
-                    Err(undone) => stays(shares, undone),
-                    Ok(()) => {
-                        moved = true;
-                        let rest = shares.saturating_sub(out);
-                        if !rest.is_zero() {
-                            stays(rest, closed);
-                        }
-                    }
-                }
+                let (redeemed, stays) = self.redeems_one(effect, *vault).await?;
+                moved |= redeemed;
+                left.extend(stays);
             }
             if !moved {
                 break;
             }
         }
-        deferred.extend(left);
+        deferred.append(&mut left);
         Ok(())
+    }
+
+    /// One vault's shares, as many as it lets out: whether any were, and what stays.
+    async fn redeems_one(
+        &self,
+        effect: IntentId,
+        vault: Address,
+    ) -> Result<(bool, Option<DeferredPosition>), Stop> {
+        let (account, of) = (self.account(), Holding::Token(vault));
+        let stays = |amount, Undone { reason, transaction }| {
+            Some(DeferredPosition { of, amount, reason, transaction })
+        };
+        let on = Snapshot::newest(self.node()).await?;
+        let Some(shares) = said(on.read(vault, Erc20::balanceOfCall { account }).await)? else {
+            return Ok((false, stays(U256::ZERO, Undone::silent())));
+        };
+        if shares.is_zero() {
+            return Ok((false, None));
+        }
+        let most = said(on.read(vault, Erc4626::maxRedeemCall { owner: account }).await)?;
+        let out = most.unwrap_or_default().min(shares);
+        let closed = Undone {
+            reason: format!("the vault lets out {out} of {shares} shares now"),
+            transaction: None,
+        };
+        if out.is_zero() {
+            return Ok((false, stays(shares, closed)));
+        }
+        let redeem = Erc4626::redeemCall { shares: out, receiver: account, owner: account };
+        let deed = Deed {
+            what: format!("shares {vault}"),
+            ends: vec![(of, out)],
+            calls: vec![execution(vault, &redeem)],
+        };
+        Ok(match self.does(effect, &deed).await? {
+            Err(undone) => (false, stays(shares, undone)),
+            Ok(()) if out < shares => (true, stays(shares.saturating_sub(out), closed)),
+            Ok(()) => (true, None),
+        })
     }
 
     /// Coins in a vault leave as wrapped ones: the charter has no other way home for them. An EOA's own are its gas.

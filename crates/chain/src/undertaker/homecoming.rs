@@ -91,7 +91,15 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
                 continue;
             }
             let held = said(on.read(token, Erc20::balanceOfCall { account }).await)?;
-            let Some(amount) = held.filter(|held| !held.is_zero()) else { continue };
+            let Some(amount) = held else {
+                let (of, Undone { reason, transaction }) =
+                    (Holding::Token(token), Undone::silent());
+                deferred.push(DeferredPosition { of, amount: U256::ZERO, reason, transaction });
+                continue;
+            };
+            if amount.is_zero() {
+                continue;
+            }
             deeds.push(Deed {
                 what: format!("home {token}"),
                 ends: vec![(Holding::Token(token), amount)],

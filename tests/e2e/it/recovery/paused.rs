@@ -6,7 +6,7 @@ use crate::{
     foresight::manager::{operate, pauseCall, unpauseCall},
 };
 use alloy::{
-    primitives::{Address, U256},
+    primitives::{Address, Bytes, U256},
     providers::ext::AnvilApi as _,
     sol_types::SolCall as _,
 };
@@ -110,6 +110,23 @@ async fn while_the_manager_is_paused_what_would_fail_is_not_sent() -> Result<()>
     ensure!(matches!(acted, Err(OwnerError::WouldFail { .. })), "{acted:?}");
     assert_eq!(world.sent_by_owner().await?, before);
     assert_eq!(world.usdc().await?, held);
+    Ok(())
+}
+
+/// The entry point's transaction succeeds whatever the account did. The owner is told what it did.
+#[tokio::test]
+async fn while_the_manager_is_paused_a_failure_inside_is_no_success() -> Result<()> {
+    let world = World::open(AccountKind::Hybrid).await?;
+    let stage = &world.stage;
+    operate(stage, &pauseCall {}).await?;
+    let before = world.sent_by_owner().await?;
+    let target = stage.two_faced().await?;
+    let call = Execution { target, value: U256::ZERO, data: Bytes::new() };
+
+    let acted = world.owner.account.act(stage.node(), &world.owner.signer, &[call]).await;
+
+    ensure!(matches!(acted, Err(OwnerError::Failed { .. })), "{acted:?}");
+    assert_eq!(world.sent_by_owner().await?, before + 1);
     Ok(())
 }
 

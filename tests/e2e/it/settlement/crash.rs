@@ -1,13 +1,14 @@
 //! INV-9: kill -9 at every step of a death, on a real chain and a real disk. The next process goes on; nothing is done twice.
 
-use super::{Deathbed, die};
+use super::{Deathbed, books, die, parts};
 use alloy::{
     primitives::{Bytes, U256, hex},
     providers::{Provider as _, ext::AnvilApi as _},
 };
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
+use bardo_store::Store;
 use golem_chain::{AccountKind, Node};
-use golem_custody::{Settling, crash::Failpoint};
+use golem_custody::{DeathSteps, Holding, SettledPosition, Settlement, Settling, crash::Failpoint};
 use golem_delegation::PermissionContext;
 use std::{
     env, fs,
@@ -20,6 +21,8 @@ use tokio::process::Command;
 
 const SIGKILL: i32 = 9;
 const KEY: &str = "session-key.json";
+/// More than a death has intents.
+const MOST_KILLS: usize = 30;
 
 /// Between each step's effect and its record, and behind the record.
 const STEPS: [&str; 11] = [
@@ -67,10 +70,19 @@ async fn process(bed: &Deathbed, folder: &Path, crash_at: Option<&str>) -> Resul
     Ok(process.status().await?)
 }
 
-/// What a death leaves: transactions of the key, and dollars of the owner.
-async fn left(bed: &Deathbed) -> Result<(u64, U256)> {
+/// What a death leaves: transactions of the key, dollars of the owner, and what is said of it, but for amounts of gas money.
+async fn left(bed: &Deathbed, folder: &Path) -> Result<(u64, U256, Vec<(Holding, U256)>)> {
     let sent = bed.node().provider().get_transaction_count(bed.law.agent_key).await?;
-    Ok((sent, bed.usdc(bed.law.owner).await?))
+    let store = Store::open(&books(folder, bed.law.golem_id), None)?;
+    let at = DeathSteps::new(&store, U256::ZERO).at().await?;
+    let Some(Settlement::Settled { death, .. }) = at else { bail!("not settled: {at:?}") };
+    let (settled, deferred) = parts(&death)?;
+    assert_eq!(deferred, []);
+    let known = |one: &SettledPosition| match one.of {
+        Holding::Native => (one.of, U256::ZERO),
+        of => (of, one.amount),
+    };
+    Ok((sent, bed.usdc(bed.law.owner).await?, settled.iter().map(known).collect()))
 }
 
 #[tokio::test]
@@ -86,7 +98,8 @@ async fn killed_anywhere_a_death_ends_settled_and_nothing_is_done_twice() -> Res
     let folder = begun("alive")?;
     let whole = process(&bed, folder.path(), None).await?;
     ensure!(whole.success(), "{whole}");
-    let once = left(&bed).await?;
+    let once = left(&bed, folder.path()).await?;
+    ensure!(once.2.len() >= 5, "{once:?}");
 
     let of_intents = Failpoint::ALL.iter().map(|point| point.name());
     let of_intents = of_intents.filter(|name| name.starts_with("intent."));
@@ -97,10 +110,19 @@ async fn killed_anywhere_a_death_ends_settled_and_nothing_is_done_twice() -> Res
         let killed = process(&bed, folder.path(), Some(step)).await?;
         ensure!(killed.signal() == Some(SIGKILL), "{step}: {killed}");
 
-        let done = process(&bed, folder.path(), None).await?;
+        // Of what each next process brings one further, every one is killed.
+        let each = [Failpoint::IntentKept, Failpoint::IntentEnded].map(Failpoint::name);
+        let mut done = killed;
+        for _ in 0..MOST_KILLS {
+            let crash_at = each.contains(&step).then_some(step);
+            done = process(&bed, folder.path(), crash_at).await?;
+            if done.success() {
+                break;
+            }
+        }
 
         ensure!(done.success(), "{step}: {done}");
-        assert_eq!(left(&bed).await?, once, "{step}");
+        assert_eq!(left(&bed, folder.path()).await?, once, "{step}");
         assert_eq!(bed.positions().await?, U256::ZERO, "{step}");
         bed.nobody_may_take().await?;
         ensure!(!folder.path().join(KEY).exists(), "{step}: the key is there");
