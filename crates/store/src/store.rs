@@ -221,6 +221,11 @@ impl Books for Store {
         let read = |database: &mut Database| db::open_intents(database.reading());
         Ok(self.reader.ask("reading what is open", read).await?)
     }
+
+    async fn ended(&self, intent: IntentId) -> Result<Option<Ending>, BoxError> {
+        let read = move |database: &mut Database| db::ended(database.reading(), intent);
+        Ok(self.reader.ask("reading how an intent ended", read).await?)
+    }
 }
 
 #[async_trait]

@@ -235,6 +235,17 @@ fn newest(connection: &Connection) -> Result<u64, StoreError> {
     counted(RESERVE, newest)
 }
 
+/// How an intent ended; none where it has not, or is not known.
+pub(crate) fn ended(
+    connection: &Connection,
+    intent: IntentId,
+) -> Result<Option<Ending>, StoreError> {
+    match ending_of(connection, intent) {
+        Err(StoreError::UnknownIntent(_)) => Ok(None),
+        found => found,
+    }
+}
+
 /// How an intent stands: its end, if it has one.
 fn ending_of(connection: &Connection, intent: IntentId) -> Result<Option<Ending>, StoreError> {
     let ending: Option<Option<String>> = connection
