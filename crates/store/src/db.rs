@@ -9,6 +9,7 @@ mod cursors;
 mod grimoire;
 mod ledger;
 mod schema;
+mod standing;
 mod steps;
 
 pub(crate) use audit::{
@@ -23,6 +24,7 @@ pub use ledger::Replying;
 pub(crate) use ledger::{
     Held, Hold, ask, consume, hold, read_answer, reconcile, release, reply, waiting,
 };
+pub(crate) use standing::Standing;
 pub(crate) use steps::{Advance, advance, load};
 
 use crate::{StoreError, place};
