@@ -8,7 +8,9 @@ use golem_custody::{
     AllowedCall, BoundsError, DenialCode, Permit, Pin, RiskBounds, SigningPolicy, TokenBound,
     WalletTransaction,
 };
-use golem_delegation::terms::{GolemCharter, ListedTarget, ListedToken, Listing, Role};
+use golem_delegation::terms::{
+    GolemCharter, ListedTarget, ListedToken, Listing, MortalityTimeWindow, Role,
+};
 use serde_json::{Value, json};
 
 const WALLET: Address = Address::repeat_byte(9);
@@ -291,6 +293,7 @@ fn a_charters_bounds_spend_its_cash_where_it_is_listed_and_never_elsewhere() {
     let target = |target, role| ListedTarget { target, role };
     let charter = GolemCharter {
         settlement_asset: USDC,
+        window: MortalityTimeWindow::new(NOW, ENDS).unwrap(),
         listing: Listing {
             tokens: vec![token(USDC), token(WETH)],
             targets: vec![
