@@ -196,8 +196,10 @@ impl Deathbed {
         let mut datas: Vec<String> = Vec::new();
         for record in records.iter().filter(|record| record.kind == "intent.reserved") {
             let body: serde_json::Value = serde_json::from_str(&record.body)?;
-            let calls = body["entry"]["what"]["calls"].as_array().into_iter().flatten();
-            datas.extend(calls.filter_map(|call| call["data"].as_str().map(str::to_owned)));
+            let calls = body.pointer("/entry/what/calls").and_then(serde_json::Value::as_array);
+            let datas_of =
+                calls.into_iter().flatten().filter_map(|call| call.get("data")?.as_str());
+            datas.extend(datas_of.map(str::to_owned));
         }
         let closings = datas.iter().filter_map(|data| {
             let data: Bytes = data.parse().ok()?;

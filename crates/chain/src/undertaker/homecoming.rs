@@ -20,7 +20,7 @@ const SPENDERS: [Role; 4] =
 
 impl<K: SessionSigner> GrantedEstate<'_, K> {
     pub(super) async fn disallows(&self, effect: IntentId) -> Result<(), Stop> {
-        drop(self.begin().await?);
+        self.looks_back().await?;
         self.is_dying().await?;
         let deeds: Vec<Deed> = self
             .allowances()
@@ -60,7 +60,7 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
         effect: IntentId,
         order: &SweepOrder,
     ) -> Result<Positions, Stop> {
-        drop(self.begin().await?);
+        self.looks_back().await?;
         let mut deferred = Vec::new();
         if self.sweeps() {
             self.is_dying().await?;
