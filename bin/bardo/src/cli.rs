@@ -8,7 +8,7 @@ pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
 pub(crate) use identity::{
     IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
 };
-pub(crate) use onboard::{OnboardAccount, OnboardArgs, OnboardMode};
+pub(crate) use onboard::{OnboardAccount, OnboardArgs, OnboardMode, RunwayRequestArgs, Wishes};
 pub(crate) use registry::{RegistryCommand, StatusArgs};
 pub(crate) use vault::{
     DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs,
@@ -106,12 +106,18 @@ Running it again is harmless: what is there is verified, not deployed again.")]
     #[command(after_help = "Examples:
   bardo onboard --rpc URL --mode vault --session 0x… --data ~/.bardo/golem --deposit 0xUSDC=1000000000 --key-file owner.key
   bardo onboard --rpc URL --mode local --session-password-file pw --data ~/.bardo/golem --key-file owner.key --json
+  bardo onboard --rpc URL --manifest golem-manifest.toml --data ~/.bardo/golem --key-file owner.key
+  bardo onboard --rpc URL --mode vault --session 0x… --data ~/.bardo/golem --key-file owner.key --print-runway-request
 
 You are asked for a sign-in (ERC-4361), the grant, and one transaction: it upgrades your EOA (EIP-7702) and, in one batch, creates the
-vault, registers the Golem with its key, publishes its policy, and pays gas money and deposits. Prompts, transactions, gas and seconds
-are shown for each step. STRATEGY.md, HEARTBEAT.md and CONSTITUTION.md in the folder are yours to write first; where they are missing a
-first one is written. The signed grant is grant.json there, for `bardo delegation status` and `redeem`. Interrupted anywhere, the same
-words go on where it was, and send nothing twice. Exit status 1 where it was begun otherwise.")]
+vault, registers the Golem with its key, publishes its policy, and pays gas money and deposits. All wishes are looked at first; one that
+is off is named, and nothing is born, asked or sent. Prompts, transactions, gas and seconds are shown for each step, and for the eight
+by which Golems are provisioned. STRATEGY.md, HEARTBEAT.md and CONSTITUTION.md in the folder are yours to write first; where they are
+missing a first one is written. The signed grant is grant.json there, for `bardo delegation status` and `redeem`, and golem.toml says
+where everything is. Interrupted anywhere, the same words go on where it was, and send nothing twice. Exit status 1 where it was begun
+otherwise.
+
+A runway is an ERC-7715 grant of your own account for running costs. No charter binds it: whoever has the Golem's key has all of it.")]
     Onboard(Box<OnboardArgs>),
 
     /// Read what a wallet is asked for, and what it granted (ERC-7715)

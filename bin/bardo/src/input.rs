@@ -13,7 +13,7 @@ use golem_custody::{ClearingPolicy, Execution, OwnerSigner, Password, SessionKey
 use golem_delegation::{
     Delegation, Kind, PermissionContext, Rule,
     blast_radius::Observed,
-    permission::{self, Request},
+    permission::{self, Form, Request},
     terms::GolemCharter,
 };
 use serde::de::DeserializeSeed as _;
@@ -158,6 +158,23 @@ pub(crate) fn permission(path: &Path, asked: &[Request]) -> Result<permission::R
     permission::read_with(&text(path).or_use()?, asked)
         .with_context(|| format!("{} is no permission request or answer", path.display()))
         .or_use()
+}
+
+/// The one answer of a wallet that a file holds, and its form.
+pub(crate) fn permission_answer(path: &Path) -> Result<(Form, permission::Answer), Failure> {
+    let permission::Read { form, message } = permission(path, &[])?;
+    let permission::Message::Answers(mut answers) = message else {
+        return Err(Failure::Use(anyhow!("{} is no wallet's answer", path.display())));
+    };
+    match (answers.pop(), answers.is_empty()) {
+        (Some(only), true) => Ok((form, only)),
+        _ => Err(Failure::Use(anyhow!("{} must hold one answer", path.display()))),
+    }
+}
+
+/// A whole file as text.
+pub(crate) fn file(path: &Path) -> Result<String, Failure> {
+    text(path).or_use()
 }
 
 /// A call as JSON has it.

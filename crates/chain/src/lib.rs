@@ -38,7 +38,10 @@ pub use identity::{Identities, Identity, Kinship, NewIdentity};
 pub use lane::{Landing, Lane, LaneFault, LanePolicy};
 pub use node::{ChainFault, Node};
 pub use observe::{Observation, is_signed_for, observe, unusable};
-pub use onboard::{Costs, Deposit, Onboard, OnboardError, Onboarded, Prompt, StepCost};
+pub use onboard::{
+    Costs, Deposit, Onboard, OnboardError, Onboarded, Prompt, Provision, Provisioned, StepCost,
+    Wished, provisioning,
+};
 pub use operations::{Operations, OperationsFault};
 pub use outbox::{OWNER_FEE_CEILING, OwnerError};
 pub use privy::{Privy, PrivyFault};

@@ -16,8 +16,10 @@
 
 mod costs;
 mod lacking;
+mod provisioning;
 
 pub use costs::{Costs, Prompt, StepCost};
+pub use provisioning::{Provision, Provisioned, Wished, provisioning};
 
 use crate::{Account, ChainFault, Node, OwnerError, Registry, identity::registered, outbox::sign};
 use alloy::{
@@ -30,8 +32,8 @@ use bardo_bindings::{
 };
 use costs::Ledger;
 use golem_custody::{
-    Asset, BoxError, CustodyError, CustodyMode, Means, Onboarding, OnboardingError,
-    OnboardingSteps, OwnerSigner, SignIn, SignedTransaction, Steps,
+    Asset, BoxError, Choice, CustodyChoice, CustodyError, CustodyMode, Means, Onboarding,
+    OnboardingError, OnboardingSteps, OwnerSigner, SignIn, SignedTransaction, Steps,
 };
 use golem_delegation::SigningDomain;
 use golem_safety::{Policy, PolicyRefusal};
@@ -173,7 +175,7 @@ impl<S: Steps> Onboard<'_, S> {
         let mut set_up = Some(set_up);
         loop {
             let at = steps.at().await?;
-            self.began_so(at.as_ref())?;
+            self.began_so(at.as_ref()).await?;
             let began = Instant::now();
             match at {
                 None | Some(Onboarding::SigningIn { .. }) => {
@@ -220,10 +222,16 @@ impl<S: Steps> Onboard<'_, S> {
     }
 
     /// Whether what is kept is of this owner and as he chose.
-    fn began_so(&self, at: Option<&Onboarding>) -> Result<(), OnboardError> {
+    async fn began_so(&self, at: Option<&Onboarding>) -> Result<(), OnboardError> {
+        let choice = CustodyChoice::new(self.steps).at().await.map_err(OnboardingError::from)?;
+        // Until the step is made another can be chosen, and after the first tick none, wherever the steps are.
+        let chosen = choice.filter(|choice| {
+            let made = at.is_some_and(|at| at.number() > 2);
+            made || !matches!(choice, Choice::Open { .. })
+        });
         let what = match at {
             Some(at) if at.owner() != self.owner.address() => "owner",
-            Some(at) if at.mode().is_some_and(|mode| mode != self.mode) => "mode",
+            _ if chosen.is_some_and(|chosen| chosen.mode() != self.mode) => "mode",
             Some(Onboarding::Live { golem, .. }) if *golem != self.golem() => "salt",
             _ => return Ok(()),
         };
@@ -233,6 +241,7 @@ impl<S: Steps> Onboard<'_, S> {
     /// Finds out what could not be done before anybody is asked for anything.
     async fn possible(&self) -> Result<(), OnboardError> {
         self.policy.check()?;
+        Onboarding::check_texts(&self.strategy, &self.heartbeat)?;
         for (what, at) in [
             ("DelegationManager", DELEGATION_MANAGER),
             ("EIP7702StatelessDeleGator", STATELESS_7702_IMPL),

@@ -1,6 +1,7 @@
 //! A wallet whose key another service holds, in an enclave (SPEC K5). The Golem has a key that asks, and no key that signs.
 
 mod bounds;
+mod charter;
 mod key;
 mod manifest;
 mod policy;

@@ -42,6 +42,11 @@ impl Proposed {
         self
     }
 
+    /// What is to be done.
+    pub(crate) const fn redemption(&self) -> &Redemption {
+        &self.redemption
+    }
+
     /// Judges it by the owner's policy. Parties and lists are those of the charter that he signed, and of nothing else.
     pub fn judge(self, cage: &Cage, facts: &Facts) -> Judgement {
         let (account, calls) = match self.one_account() {
@@ -135,6 +140,8 @@ pub enum Judgement {
 enum By {
     Policy(Permit),
     Hand,
+    /// What the owner named as running costs.
+    Runway,
     /// Nobody: it is the Golem's word about itself.
     Itself,
 }
@@ -166,6 +173,15 @@ impl Judged {
     pub fn said(intent: IntentId, update: RegistryUpdate) -> Self {
         let (act, what) = (Act::Update(update), Value::Null);
         Self { intent, act, what, digest: None, most: 0, by: By::Itself, approved: false }
+    }
+
+    /// A running cost that was judged as one.
+    pub(crate) fn running_cost(proposed: Proposed, most: u64) -> Self {
+        let account = proposed.redemption.context().root().delegator;
+        let calls: Vec<Call> =
+            proposed.redemption.calls().map(|(_, call)| judged_call(call)).collect();
+        let digest = CallsDigest::of(account, &calls);
+        proposed.judged(Some(digest), most, By::Runway)
     }
 
     /// What the key itself has, for its owner. There is nothing to judge in it either: it is his, and the books take it for nobody
@@ -210,6 +226,7 @@ impl Judged {
         let by = match &self.by {
             By::Policy(permit) => json!({ "policy": permit.policy_version() }),
             By::Hand => json!("hand"),
+            By::Runway => json!("runway"),
             By::Itself => json!("itself"),
         };
         let what = match &self.act {

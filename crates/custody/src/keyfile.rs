@@ -92,6 +92,12 @@ impl Password {
         &self.0
     }
 
+    /// A second one of the same letters, for whoever keeps his own. Wiped on drop, as the first is.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self(self.0.clone())
+    }
+
     /// What somebody typed, without the end of its line; nothing is no password.
     #[must_use]
     pub fn typed(line: Zeroizing<String>) -> Option<Self> {

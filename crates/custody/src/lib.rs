@@ -25,6 +25,8 @@ mod ports;
 mod redact;
 mod redemption;
 mod rotation;
+mod running_costs;
+mod runway;
 mod secret;
 mod session;
 mod session_p256;
@@ -62,7 +64,7 @@ pub use metabolism::{
     Recommendation, Sustainability, agree, inference_tier,
 };
 pub use mode::{
-    Acting, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
+    Acting, Binding, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
     SettlementKind, SigningParty, Ticking,
 };
 pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
@@ -78,8 +80,11 @@ pub use ports::{
 pub use redact::{RedactedWriter, redact};
 pub use redemption::{Execution, Redemption, encode_batch};
 pub use rotation::{
-    KeyUse, Keyring, Rotation, RotationError, RotationPolicy, RotationReason, Rotations, Switching,
+    KeyUse, Keyring, Replaced, Rotation, RotationError, RotationPolicy, RotationReason, Rotations,
+    Switching,
 };
+pub use running_costs::{Payee, Purpose, RunningCosts, runway_share};
+pub use runway::{Runway, RunwayError, RunwayFor, RunwayLimits, RunwayRefusal, Runways};
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
 pub use session_p256::{P256Key, P256Owner, P256SessionKey};

@@ -136,6 +136,10 @@ impl Steps for MemoryBooks {
     }
 
     async fn advance(&self, name: &str, from: u64, to: &Value, _at: u64) -> Result<(), BoxError> {
+        // What a disk would not take is not taken here either.
+        if !(1..=64).contains(&name.len()) || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(format!("{name:?} is no name").into());
+        }
         let mut kept = self.kept();
         let version = kept.cells.get(name).map_or(0, |step| step.version);
         if version != from {

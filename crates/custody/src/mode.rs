@@ -1,8 +1,10 @@
 //! The three ways to hold what a Golem acts with, behind one port, and the choice between them (SPEC K1).
 //!
 //! ```text
-//!  nothing ──► chosen ──► chosen otherwise ──► first tick: fixed, for life
+//!  nothing ──► chosen ──► chosen otherwise ──► set up: bound ──► first tick: fixed, for life
 //! ```
+//!
+//! This is the one place where a Golem's mode is kept: onboarding chooses here, and has no copy that could say otherwise.
 //!
 //! Funds lie elsewhere in each mode, and a death ends each otherwise: a Golem that changed it while it lives would leave
 //! behind what nobody looks for. So the first heartbeat fixes it, on the disk, before anything else that the tick does.
@@ -206,6 +208,13 @@ pub enum Choice {
         /// Which.
         mode: CustodyMode,
     },
+    /// This: what the Golem acts with was made for it.
+    Bound {
+        /// Which.
+        mode: CustodyMode,
+        /// The second in which that began.
+        since: u64,
+    },
     /// This, for life.
     Fixed {
         /// Which.
@@ -220,7 +229,7 @@ impl Choice {
     #[must_use]
     pub const fn mode(&self) -> CustodyMode {
         match self {
-            Self::Open { mode } | Self::Fixed { mode, .. } => *mode,
+            Self::Open { mode } | Self::Bound { mode, .. } | Self::Fixed { mode, .. } => *mode,
         }
     }
 }
@@ -231,11 +240,11 @@ impl Choice {
 pub enum Choosing {
     /// It is what counts.
     Taken(Choice),
-    /// It is not, because the Golem lives.
+    /// It is not, because the Golem lives, or what it is to live with is made already.
     Refused {
         /// What it lives with.
         fixed: CustodyMode,
-        /// The second of its first tick.
+        /// The second from which on it is so.
         since: u64,
         /// What it was to live with.
         wanted: CustodyMode,
@@ -249,6 +258,16 @@ pub enum Ticking {
     /// It goes on, in this mode and no other.
     In(CustodyMode),
     /// Nothing was chosen: there is nothing to tick with.
+    Unchosen,
+}
+
+/// What the making of a wallet begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Binding {
+    /// It is made for this mode, and no other is chosen any more.
+    To(CustodyMode),
+    /// Nothing was chosen: there is nothing to make it for.
     Unchosen,
 }
 
@@ -285,10 +304,12 @@ impl<'a, S: Steps> CustodyChoice<'a, S> {
         Ok(self.read().await?.1)
     }
 
-    /// Chooses. Before the first tick a later choice counts; after it there is none.
+    /// Chooses. Until what the Golem acts with is made a later choice counts; then there is none.
     pub async fn choose(&self, wanted: CustodyMode, now: u64) -> Result<Choosing, ChoiceError> {
         match self.read().await? {
-            (_, Some(Choice::Fixed { mode, since })) if mode != wanted => {
+            (_, Some(Choice::Bound { mode, since } | Choice::Fixed { mode, since }))
+                if mode != wanted =>
+            {
                 Ok(Choosing::Refused { fixed: mode, since, wanted })
             }
             (_, Some(same)) if same.mode() == wanted => Ok(Choosing::Taken(same)),
@@ -301,12 +322,28 @@ impl<'a, S: Steps> CustodyChoice<'a, S> {
         }
     }
 
+    /// What the making of a wallet does first: from here on no other mode is chosen, so that a key, a grant or a wallet of one
+    /// mode never stands beside the choice of another.
+    pub async fn bind(&self, now: u64) -> Result<Binding, ChoiceError> {
+        match self.read().await? {
+            (_, None) => Ok(Binding::Unchosen),
+            (_, Some(Choice::Bound { mode, .. } | Choice::Fixed { mode, .. })) => {
+                Ok(Binding::To(mode))
+            }
+            (version, Some(Choice::Open { mode })) => {
+                self.write(version, &Choice::Bound { mode, since: now }, now).await?;
+                crate::crash::at("custody.bound");
+                Ok(Binding::To(mode))
+            }
+        }
+    }
+
     /// What a tick does first: what was chosen is fixed by the first one.
     pub async fn tick(&self, now: u64) -> Result<Ticking, ChoiceError> {
         match self.read().await? {
             (_, None) => Ok(Ticking::Unchosen),
             (_, Some(Choice::Fixed { mode, .. })) => Ok(Ticking::In(mode)),
-            (version, Some(Choice::Open { mode })) => {
+            (version, Some(Choice::Open { mode } | Choice::Bound { mode, .. })) => {
                 self.write(version, &Choice::Fixed { mode, since: now }, now).await?;
                 crate::crash::at("custody.fixed");
                 Ok(Ticking::In(mode))

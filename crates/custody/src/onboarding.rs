@@ -5,8 +5,14 @@
 //! ```
 //!
 //! Whoever stops anywhere goes on where he was; a step that was made is never made again, nor otherwise.
+//!
+//! Who holds what is not kept here but by [`CustodyChoice`], which the first tick fixes: there is no second copy that a crash
+//! between two writings could leave behind.
 
-use crate::{BoxError, SignIn, SignInError, Steps, crash::Failpoint};
+use crate::{
+    Binding, BoxError, ChoiceError, Choosing, CustodyChoice, SignIn, SignInError, Steps, Ticking,
+    crash::Failpoint,
+};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use golem_delegation::Delegation;
 use serde::{Deserialize, Serialize};
@@ -47,7 +53,34 @@ pub enum Means {
         wallet: String,
         /// Its address.
         address: Address,
+        /// What the provider calls the rules that the Golem's key asks under; none while no key of its is let in.
+        policy: Option<String>,
     },
+}
+
+impl Means {
+    /// Whether they are of this mode, and whole.
+    fn fit(&self, mode: CustodyMode) -> Result<(), OnboardingError> {
+        let why = match (self, mode) {
+            (Self::Provided { .. }, CustodyMode::Embedded) => return Ok(()),
+            (
+                Self::Granted { account, session, grant },
+                CustodyMode::Delegation | CustodyMode::LocalKey,
+            ) => {
+                if grant.delegate != *session {
+                    "the grant is to another key"
+                } else if grant.delegator != *account {
+                    "the grant is of another account"
+                } else if grant.signature.is_empty() {
+                    "the grant is not signed"
+                } else {
+                    return Ok(());
+                }
+            }
+            _ => "it is of another kind than was chosen",
+        };
+        Err(OnboardingError::Wallet { why })
+    }
 }
 
 /// How far somebody is.
@@ -68,15 +101,11 @@ pub enum Onboarding {
     SettingUpWallet {
         /// Who he is.
         owner: Address,
-        /// What he chose.
-        mode: CustodyMode,
     },
     /// 4: STRATEGY.md and HEARTBEAT.md are written.
     WritingStrategy {
         /// Who he is.
         owner: Address,
-        /// What he chose.
-        mode: CustodyMode,
         /// What the Golem acts with.
         means: Means,
     },
@@ -84,8 +113,6 @@ pub enum Onboarding {
     Registering {
         /// Who he is.
         owner: Address,
-        /// What he chose.
-        mode: CustodyMode,
         /// What the Golem acts with.
         means: Means,
         /// Of STRATEGY.md.
@@ -97,8 +124,6 @@ pub enum Onboarding {
     Summoning {
         /// Who he is.
         owner: Address,
-        /// What he chose.
-        mode: CustodyMode,
         /// What the Golem acts with.
         means: Means,
         /// Of STRATEGY.md.
@@ -114,8 +139,6 @@ pub enum Onboarding {
         golem: B256,
         /// Who he is.
         owner: Address,
-        /// What he chose.
-        mode: CustodyMode,
         /// What it began with. Its first grant is kept nowhere else.
         means: Means,
     },
@@ -136,6 +159,16 @@ impl Onboarding {
         }
     }
 
+    /// Whether step 4 would take these: STRATEGY.md and HEARTBEAT.md.
+    pub fn check_texts(strategy: &str, heartbeat: &str) -> Result<(), OnboardingError> {
+        for (file, text) in [("STRATEGY.md", strategy), ("HEARTBEAT.md", heartbeat)] {
+            if text.trim().is_empty() || text.len() > MOST_TEXT {
+                return Err(OnboardingError::Text { file });
+            }
+        }
+        Ok(())
+    }
+
     /// Whose it is, or would be.
     #[must_use]
     pub const fn owner(&self) -> Address {
@@ -150,16 +183,17 @@ impl Onboarding {
         }
     }
 
-    /// What he chose; none before he did.
+    /// What the Golem acts with; none before it is set up.
     #[must_use]
-    pub const fn mode(&self) -> Option<CustodyMode> {
+    pub const fn means(&self) -> Option<&Means> {
         match self {
-            Self::SigningIn { .. } | Self::ChoosingCustody { .. } => None,
-            Self::SettingUpWallet { mode, .. }
-            | Self::WritingStrategy { mode, .. }
-            | Self::Registering { mode, .. }
-            | Self::Summoning { mode, .. }
-            | Self::Live { mode, .. } => Some(*mode),
+            Self::SigningIn { .. }
+            | Self::ChoosingCustody { .. }
+            | Self::SettingUpWallet { .. } => None,
+            Self::WritingStrategy { means, .. }
+            | Self::Registering { means, .. }
+            | Self::Summoning { means, .. }
+            | Self::Live { means, .. } => Some(means),
         }
     }
 
@@ -207,6 +241,28 @@ pub enum OnboardingError {
     /// The wallet did not say who its owner is.
     #[error("step 1 is not made")]
     SignIn(#[from] SignInError),
+    /// The choice could not be kept, or not be read.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+    /// Another mode than the Golem's.
+    #[error(
+        "step 2 is not made: this Golem is in mode {}, since second {since}, and stays so; {} cannot be chosen any more",
+        fixed.name(),
+        wanted.name()
+    )]
+    Bound {
+        /// The Golem's.
+        fixed: CustodyMode,
+        /// The second from which on it is so.
+        since: u64,
+        /// What was asked for.
+        wanted: CustodyMode,
+    },
+    /// The steps say that a mode was chosen, and no choice is kept: somebody took it away.
+    #[error(
+        "onboarding is beyond its second step, and no choice of custody is kept; nothing was changed"
+    )]
+    Unchosen,
     /// A wallet that does not fit what was chosen.
     #[error("step 3 is not made: {why}")]
     Wallet {
@@ -287,41 +343,37 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
         self.write(version, Onboarding::ChoosingCustody { owner }, now).await
     }
 
-    /// Step 2: who holds what.
+    /// What was chosen; none before anything was.
+    pub async fn mode(&self) -> Result<Option<CustodyMode>, OnboardingError> {
+        Ok(CustodyChoice::new(self.0).at().await?.map(|choice| choice.mode()))
+    }
+
+    /// Step 2: who holds what. The choice is kept first: a step without a choice cannot be.
     pub async fn chose(&self, mode: CustodyMode, now: u64) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
         let Some(Onboarding::ChoosingCustody { owner }) = at else {
             return Err(out_of_step(at.as_ref(), 2));
         };
-        self.write(version, Onboarding::SettingUpWallet { owner, mode }, now).await
+        match CustodyChoice::new(self.0).choose(mode, now).await? {
+            Choosing::Taken(_) => {}
+            Choosing::Refused { fixed, since, wanted } => {
+                return Err(OnboardingError::Bound { fixed, since, wanted });
+            }
+        }
+        self.write(version, Onboarding::SettingUpWallet { owner }, now).await
     }
 
-    /// Step 3: the key and its grant, or the wallet that somebody else signs for.
+    /// Step 3: the key and its grant, or the wallet that somebody else signs for. The choice is bound first.
     pub async fn set_up(&self, means: Means, now: u64) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
-        let Some(Onboarding::SettingUpWallet { owner, mode }) = at else {
+        let Some(Onboarding::SettingUpWallet { owner }) = at else {
             return Err(out_of_step(at.as_ref(), 3));
         };
-        let no = |why| OnboardingError::Wallet { why };
-        match (&means, mode) {
-            (Means::Provided { .. }, CustodyMode::Embedded) => {}
-            (
-                Means::Granted { account, session, grant },
-                CustodyMode::Delegation | CustodyMode::LocalKey,
-            ) => {
-                if grant.delegate != *session {
-                    return Err(no("the grant is to another key"));
-                }
-                if grant.delegator != *account {
-                    return Err(no("the grant is of another account"));
-                }
-                if grant.signature.is_empty() {
-                    return Err(no("the grant is not signed"));
-                }
-            }
-            _ => return Err(no("it is of another kind than was chosen")),
-        }
-        self.write(version, Onboarding::WritingStrategy { owner, mode, means }, now).await
+        let Binding::To(mode) = CustodyChoice::new(self.0).bind(now).await? else {
+            return Err(OnboardingError::Unchosen);
+        };
+        means.fit(mode)?;
+        self.write(version, Onboarding::WritingStrategy { owner, means }, now).await
     }
 
     /// Step 4: what it is to do, and how often.
@@ -332,16 +384,12 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
         now: u64,
     ) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
-        let Some(Onboarding::WritingStrategy { owner, mode, means }) = at else {
+        let Some(Onboarding::WritingStrategy { owner, means }) = at else {
             return Err(out_of_step(at.as_ref(), 4));
         };
-        for (file, text) in [("STRATEGY.md", strategy), ("HEARTBEAT.md", heartbeat)] {
-            if text.trim().is_empty() || text.len() > MOST_TEXT {
-                return Err(OnboardingError::Text { file });
-            }
-        }
+        Onboarding::check_texts(strategy, heartbeat)?;
         let (strategy, heartbeat) = (keccak256(strategy), keccak256(heartbeat));
-        let next = Onboarding::Registering { owner, mode, means, strategy, heartbeat };
+        let next = Onboarding::Registering { owner, means, strategy, heartbeat };
         self.write(version, next, now).await
     }
 
@@ -352,20 +400,23 @@ impl<'a, S: Steps> OnboardingSteps<'a, S> {
         now: u64,
     ) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
-        let Some(Onboarding::Registering { owner, mode, means, strategy, heartbeat }) = at else {
+        let Some(Onboarding::Registering { owner, means, strategy, heartbeat }) = at else {
             return Err(out_of_step(at.as_ref(), 5));
         };
-        let next = Onboarding::Summoning { owner, mode, means, strategy, heartbeat, identity };
+        let next = Onboarding::Summoning { owner, means, strategy, heartbeat, identity };
         self.write(version, next, now).await
     }
 
-    /// Step 6: the first tick.
+    /// Step 6: the first tick. It fixes the choice, before anything else that it does.
     pub async fn summoned(&self, golem: B256, now: u64) -> Result<Onboarding, OnboardingError> {
         let (version, at) = self.read().await?;
-        let Some(Onboarding::Summoning { owner, mode, means, .. }) = at else {
+        let Some(Onboarding::Summoning { owner, means, .. }) = at else {
             return Err(out_of_step(at.as_ref(), 6));
         };
-        self.write(version, Onboarding::Live { golem, owner, mode, means }, now).await
+        let Ticking::In(_) = CustodyChoice::new(self.0).tick(now).await? else {
+            return Err(OnboardingError::Unchosen);
+        };
+        self.write(version, Onboarding::Live { golem, owner, means }, now).await
     }
 }
 

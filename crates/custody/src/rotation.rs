@@ -112,6 +112,16 @@ pub trait Keyring: Send + Sync {
     async fn discard(&self) -> Result<(), BoxError>;
 }
 
+/// A key that was replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Replaced {
+    /// The key, which is wiped.
+    pub key: Address,
+    /// Why.
+    pub reason: RotationReason,
+}
+
 /// How far a rotation is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "camelCase", deny_unknown_fields)]
@@ -125,6 +135,9 @@ pub enum Rotation {
         grant: Delegation,
         /// The highest epoch that was asked for.
         epoch: u16,
+        /// What came before it, where this is the end of a rotation and not of an attempt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaced: Option<Replaced>,
     },
     /// There is a next key, and the owner was asked for its grant.
     Asked {
@@ -147,6 +160,8 @@ pub enum Rotation {
         old: Address,
         /// The one that follows.
         new: Address,
+        /// Why.
+        reason: RotationReason,
         /// What the old one could do.
         before: Delegation,
         /// What the new one may do.
@@ -157,6 +172,15 @@ pub enum Rotation {
 }
 
 impl Rotation {
+    /// The grant in use: a next one counts once its key has its place.
+    #[must_use]
+    pub const fn grant(&self) -> &Delegation {
+        match self {
+            Self::Resting { grant, .. } | Self::Asked { grant, .. } => grant,
+            Self::Granted { before, .. } => before,
+        }
+    }
+
     const fn epoch(&self) -> u16 {
         match self {
             Self::Resting { epoch, .. }
@@ -299,9 +323,9 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
         now: u64,
     ) -> Result<(), RotationError> {
         let (version, at) = self.at().await?;
-        let (old, new, before, wanted, epoch) = match at {
-            Some(Rotation::Asked { old, new, grant, wanted, epoch, .. }) => {
-                (old, new, grant, wanted, epoch)
+        let (old, new, reason, before, wanted, epoch) = match at {
+            Some(Rotation::Asked { old, new, reason, grant, wanted, epoch }) => {
+                (old, new, reason, grant, wanted, epoch)
             }
             Some(Rotation::Granted { grant, .. }) if grant == signed => return Ok(()),
             Some(Rotation::Granted { .. }) => {
@@ -318,7 +342,7 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
         }
         domain.verify(&signed, owner).map_err(|source| RotationError::Unsigned { source })?;
         Failpoint::RotationAnswered.reached();
-        let granted = Rotation::Granted { old, new, before, grant: signed, epoch };
+        let granted = Rotation::Granted { old, new, reason, before, grant: signed, epoch };
         self.write(version, &granted, now).await?;
         Failpoint::RotationGranted.reached();
         Ok(())
@@ -327,7 +351,7 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
     /// Puts the next key in its place, once nothing of the old one is afloat.
     pub async fn switch(&self, books: &dyn Books, now: u64) -> Result<Switching, RotationError> {
         let (version, at) = self.at().await?;
-        let Some(Rotation::Granted { old, new, grant, epoch, .. }) = at else {
+        let Some(Rotation::Granted { old, new, reason, grant, epoch, .. }) = at else {
             return Err(RotationError::OutOfStep { at: "not granted", wanted: "finished" });
         };
         let open = books.open().await.map_err(|source| RotationError::Books { source })?;
@@ -341,7 +365,8 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
             self.keyring.switch().await.map_err(|source| RotationError::Keyring { source })?;
         }
         Failpoint::RotationSwitched.reached();
-        let resting = Rotation::Resting { key: new, grant: grant.clone(), epoch };
+        let replaced = Some(Replaced { key: old, reason });
+        let resting = Rotation::Resting { key: new, grant: grant.clone(), epoch, replaced };
         self.write(version, &resting, now).await?;
         Failpoint::RotationResting.reached();
         Ok(Switching::Done(new, Box::new(grant)))
@@ -364,11 +389,12 @@ impl<'a, S: Steps, K: Keyring> Rotations<'a, S, K> {
         self.keyring.discard().await.map_err(|source| RotationError::Keyring { source })?;
         Failpoint::RotationDiscarded.reached();
         let (last, grant, epoch) = match at {
-            Rotation::Resting { key, grant, epoch } => (key, grant, epoch),
+            Rotation::Resting { key, grant, epoch, .. } => (key, grant, epoch),
             Rotation::Asked { old, grant, epoch, .. } => (old, grant, epoch),
             Rotation::Granted { old, before, epoch, .. } => (old, before, epoch),
         };
-        let resting = Rotation::Resting { key: current.unwrap_or(last), grant, epoch };
+        let key = current.unwrap_or(last);
+        let resting = Rotation::Resting { key, grant, epoch, replaced: None };
         self.write(version, &resting, now).await?;
         Failpoint::RotationForgotten.reached();
         Ok(Some(resting))

@@ -19,6 +19,7 @@ use crate::{
     },
 };
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
+use serde::{Deserialize, Serialize};
 use std::{fmt, num::NonZeroU64};
 
 /// Why there is no such grant.
@@ -740,7 +741,8 @@ fn extended(rule: Rule, end: u64, until: u64) -> Result<Rule, GrantError> {
 /// assert!(Phase::ALL.is_sorted());
 /// assert!(Phase::Thriving < Phase::Terminal);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Phase {
     /// Everything, and children.

@@ -5,17 +5,19 @@
 
 mod audit;
 mod books;
+mod cursors;
 mod grimoire;
 mod ledger;
 mod schema;
 mod steps;
 
 pub(crate) use audit::{
-    Draft, append, audit_head, keep_seal, read_records, read_seals, refuse_forged,
+    Draft, append, audit_head, keep_seal, read_after, read_records, read_seals, refuse_forged,
 };
 pub(crate) use books::{
     Request, Settlement, Signed, ended, keep_bid, known, open_intents, reserve, settle, spent_by,
 };
+pub(crate) use cursors::{advance_cursor, begin_cursor, cursor};
 pub(crate) use grimoire::{list, remember, search};
 pub use ledger::Replying;
 pub(crate) use ledger::{

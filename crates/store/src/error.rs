@@ -205,6 +205,19 @@ pub enum StoreError {
         /// Where it is.
         found: u64,
     },
+    /// Nobody of this name reads the audit chain.
+    #[error("no reader is called {0:?}; nothing was moved")]
+    UnknownReader(String),
+    /// A cursor behind records that are not there.
+    #[error("reader {name} says it has record {asked}, and there are {length}; it was not moved")]
+    Ahead {
+        /// Which reader.
+        name: String,
+        /// Where it says it is.
+        asked: u64,
+        /// How long the chain is.
+        length: u64,
+    },
     /// Another question has this name.
     #[error("the owner was asked something else about intent {}; this was not asked", .0.0)]
     OtherQuestion(IntentId),

@@ -1,5 +1,5 @@
 use crate::{
-    Memory, MemoryId, MemoryKind, NewMemory, OwnerLedger, Page, Seal, StoreError,
+    Memory, MemoryId, MemoryKind, NewMemory, OwnerLedger, Page, Record, Seal, StoreError,
     db::{self, Advance, Database, Draft, Held, Hold, Kind, Request, Settlement, Signed},
     place::{self, Lock},
     worker::Worker,
@@ -14,6 +14,7 @@ use golem_custody::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
+use tokio::sync::watch;
 
 /// Name of the database in a store's folder.
 pub const DATABASE: &str = "golem.db";
@@ -103,6 +104,42 @@ impl Store {
         let words = words.to_owned();
         let read = move |database: &mut Database| db::search(database.reading(), &words, page);
         self.reader.ask("searching the Grimoire", read).await
+    }
+
+    /// Records behind `sequence`, the oldest first, at most so many. What they say is not believed yet: see [`Record::computed_hash`].
+    pub async fn records_after(&self, sequence: u64, most: u32) -> Result<Vec<Record>, StoreError> {
+        let read =
+            move |database: &mut Database| db::read_after(database.reading(), sequence, Some(most));
+        self.reader.ask("reading the audit chain", read).await
+    }
+
+    /// How many records the disk has. It changes once the disk has more, whoever wrote them.
+    #[must_use]
+    pub fn length(&self) -> watch::Receiver<u64> {
+        self.writer.length()
+    }
+
+    /// How far the reader of this name has come; none if there is no such reader.
+    pub async fn cursor(&self, reader: &str) -> Result<Option<u64>, StoreError> {
+        let reader = reader.to_owned();
+        let read = move |database: &mut Database| db::cursor(database.reading(), &reader);
+        self.reader.ask("reading a cursor", read).await
+    }
+
+    /// Begins a reader's cursor, before the first record or behind the last; one that is there stays where it is. Where it is.
+    pub async fn begin_cursor(&self, reader: &str, behind_all: bool) -> Result<u64, StoreError> {
+        let reader = reader.to_owned();
+        let work = move |desk: Desk<'_>| db::begin_cursor(desk.connection, &reader, behind_all);
+        self.writer.write("beginning a cursor", None, work).await
+    }
+
+    /// Moves a reader's cursor on. Back it does not go, and ahead of the chain it is refused. Where it is.
+    ///
+    /// No record is written of it: who reads a log does not make it longer.
+    pub async fn advance_cursor(&self, reader: &str, to: u64) -> Result<u64, StoreError> {
+        let reader = reader.to_owned();
+        let work = move |desk: Desk<'_>| db::advance_cursor(desk.connection, &reader, to);
+        self.writer.write("moving a cursor", None, work).await
     }
 
     /// The sum that the owner's ledger has to hold before the books do.

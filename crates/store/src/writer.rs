@@ -5,7 +5,7 @@
 //!                        2. one transaction; again with a savepoint for each,
 //!                           where one of them failed                             (one commit, one fdatasync)
 //!                        3. owner's ledger releases what was refused or given back
-//!                        4. everybody is answered
+//!                        4. everybody is answered, and who waits for records is told how many there are
 //! ```
 //!
 //! Killed after 1, the ledger holds what the books do not know: the next boot releases it, for nothing was signed. Killed after 2, the
@@ -27,7 +27,7 @@ use std::{
 };
 use tokio::sync::{
     mpsc::{self, error::TryRecvError},
-    oneshot,
+    oneshot, watch,
 };
 
 /// How many share a commit at most.
@@ -109,6 +109,7 @@ where
 pub(crate) struct Writer {
     queue: Option<mpsc::Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
+    length: watch::Receiver<u64>,
 }
 
 impl std::fmt::Debug for dyn Job {
@@ -125,7 +126,8 @@ impl Writer {
         lock: Lock,
     ) -> Result<Self, StoreError> {
         let (queue, waiting) = mpsc::channel(QUEUE);
-        let scribe = Scribe { golem, books, ledger, unreleased: Vec::new(), stopped: false };
+        let (told, length) = watch::channel(db::audit_head(books.reading())?.length);
+        let scribe = Scribe { golem, books, ledger, unreleased: Vec::new(), stopped: false, told };
         let thread = thread::Builder::new()
             .name("bardo-store-writer".into())
             .spawn(move || {
@@ -134,7 +136,12 @@ impl Writer {
                 drop(lock);
             })
             .map_err(StoreError::Thread)?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { queue: Some(queue), thread: Some(thread), length })
+    }
+
+    /// How many records the disk has; changes once it has more.
+    pub(crate) fn length(&self) -> watch::Receiver<u64> {
+        self.length.clone()
     }
 
     /// Writes, and returns once the disk has it. It is written even where the caller stops waiting.
@@ -191,6 +198,8 @@ struct Scribe {
     unreleased: Vec<IntentId>,
     /// The disk failed: what is in the file is only known after it was opened again.
     stopped: bool,
+    /// How many records the disk has.
+    told: watch::Sender<u64>,
 }
 
 impl Scribe {
@@ -224,6 +233,7 @@ impl Scribe {
             }
             let begun = Instant::now();
             let failure = self.write(&mut batch);
+            self.tell();
             // Never for long beside what it saves: a commit.
             linger = (begun.elapsed() / 4).min(LINGER);
             crowd = batch.len().saturating_add(waiting.len()).min(MOST);
@@ -257,6 +267,18 @@ impl Scribe {
         }
         self.release(release);
         failure.map_or(Failure::None, Failure::Commit)
+    }
+
+    /// Wakes whoever waits for records. What is told is read from the file, behind its commit, and so never more than it has.
+    fn tell(&self) {
+        // Where it cannot be read now, the next batch tells.
+        if let Ok(head) = db::audit_head(self.books.reading()) {
+            self.told.send_if_modified(|told| {
+                let more = head.length > *told;
+                *told = head.length;
+                more
+            });
+        }
     }
 
     /// Lets the owner's ledger hold what the batch reserves. One answer for each job that asks for it.

@@ -102,6 +102,12 @@ impl FakePrivy {
         Ok(AppSecret::new(typed))
     }
 
+    /// The app's id and secret, for whoever reads them from files.
+    #[must_use]
+    pub const fn credentials() -> (&'static str, &'static str) {
+        (APP_ID, APP_SECRET)
+    }
+
     /// The real client of it, with little patience.
     pub fn client(&self) -> Result<Privy> {
         Ok(Privy::answering_within(self.app()?, &Self::secret()?, Duration::from_secs(2))?)

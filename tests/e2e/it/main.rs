@@ -15,6 +15,7 @@ mod gas;
 mod identity;
 mod kit;
 mod lane;
+mod life;
 mod limits;
 mod onboard;
 mod operations;

@@ -24,10 +24,10 @@ use golem_chain::{
     Onboarded, OwnerError, Prompt, Registry, boot, hybrid_account, local::CharterParties,
 };
 use golem_custody::{
-    Asset, AuthorizationKey, BoxError, ClearingPolicy, CustodyMode, EmbeddedWallet, Execution,
-    KeeperKey, Keyring as _, Keys, Means, Onboarding, OnboardingSteps, OwnerSigner, Password,
-    Permit, Redemption, SessionKey, SessionSigner, SignIn, Steps, Submit, WalletKeeper,
-    WalletTransaction,
+    Asset, AuthorizationKey, BoxError, Choice, ClearingPolicy, CustodyChoice, CustodyMode,
+    EmbeddedWallet, Execution, KeeperKey, Keyring as _, Keys, Means, Onboarding, OnboardingError,
+    OnboardingSteps, OwnerSigner, Password, Permit, Redemption, SessionKey, SessionSigner, SignIn,
+    Steps, Submit, WalletKeeper, WalletTransaction,
 };
 use golem_delegation::{PermissionContext, terms::MortalityTimeWindow};
 use golem_safety::{Boot, Policy};
@@ -239,6 +239,9 @@ async fn a_vault_takes_one_grant_and_one_transaction_and_its_golem_acts_at_once(
         OnboardingSteps::new(&store).summoned(onboarded.golem, newcomer.now).await?;
         let live = newcomer.run(&onboard, key_of(&onboarded)?).await?;
         ensure!(matches!(live.at, Onboarding::Live { golem, .. } if golem == onboarded.golem));
+        // K1: the first tick has fixed what step 2 chose.
+        let fixed = Choice::Fixed { mode: CustodyMode::Delegation, since: newcomer.now };
+        assert_eq!(CustodyChoice::new(&store).at().await?, Some(fixed));
     }
     Ok(())
 }
@@ -307,7 +310,8 @@ async fn an_embedded_wallet_takes_no_grant_and_one_transaction() -> Result<()> {
     let asked = request(newcomer.owner.address(), node.chain_id(), newcomer.now);
     let made = async || -> Result<Means, BoxError> {
         let wallet = done(keeper.create(golem).await?)?;
-        Ok(Means::Provided { wallet: wallet.id.as_str().to_owned(), address: wallet.address })
+        let (id, address) = (wallet.id.into(), wallet.address);
+        Ok(Means::Provided { wallet: id, address, policy: None })
     };
 
     let onboarded = onboard.run(&asked, made, newcomer.now).await?;
@@ -372,9 +376,35 @@ async fn what_cannot_be_is_refused_before_anybody_signs() -> Result<()> {
     let theirs = Onboard { owner: &stranger, ..wishes() };
     let no = newcomer.run(&theirs, session).await;
     ensure!(matches!(no, Err(OnboardError::Otherwise { what: "owner" })), "{no:?}");
+    let mut mute = wishes();
+    mute.heartbeat.clear();
+    let elsewhere = TempDir::new()?;
+    let fresh = crate::onboard::store(elsewhere.path(), newcomer.owner.address())?;
+    let mute = Onboard { steps: &fresh, ..mute };
+    let no = newcomer.run(&mute, session).await;
+    ensure!(matches!(no, Err(OnboardError::Step(OnboardingError::Text { .. }))), "{no:?}");
+    ensure!(OnboardingSteps::new(&fresh).at().await?.is_none(), "somebody was asked");
     assert_eq!((proxy.failed(), newcomer.nonce().await?), (0, 0));
 
     let onboarded = newcomer.run(&wishes(), session).await?;
     assert_eq!(counted(&onboarded.costs), (1, 1, 1, 1));
+    Ok(())
+}
+
+/// K1: a Golem that had its first tick is not onboarded into another mode, wherever its steps are.
+#[tokio::test]
+async fn after_the_first_tick_nobody_is_onboarded_into_another_mode() -> Result<()> {
+    let newcomer = Newcomer::arrives().await?;
+    let (proxy, node) = counting(&newcomer.stage).await?;
+    let (store, session) = (newcomer.store()?, Address::repeat_byte(0x5e));
+    let choice = CustodyChoice::new(&store);
+    let _ = choice.choose(CustodyMode::LocalKey, newcomer.now).await?;
+    let _ = choice.tick(newcomer.now).await?;
+
+    let no = newcomer.run(&newcomer.wishes(&node, &store, Some(newcomer.vault())), session).await;
+
+    ensure!(matches!(no, Err(OnboardError::Otherwise { what: "mode" })), "{no:?}");
+    ensure!(OnboardingSteps::new(&store).at().await?.is_none(), "somebody was asked");
+    assert_eq!((proxy.failed(), newcomer.nonce().await?), (0, 0));
     Ok(())
 }

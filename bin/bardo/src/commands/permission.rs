@@ -74,14 +74,8 @@ pub(crate) fn explain(args: &PermissionExplainArgs) -> Result<Answer, Failure> {
 
 /// `bardo permission health`
 pub(crate) fn health(args: &PermissionHealthArgs) -> Result<Answer, Failure> {
-    let file = &args.grant.file;
-    let Message::Answers(answers) = input::permission(file, &[])?.message else {
-        return Err(Failure::Use(anyhow!("{} is no wallet's answer", file.display())));
-    };
-    let [answer] = &answers[..] else {
-        return Err(Failure::Use(anyhow!("{} must hold one answer", file.display())));
-    };
-    let granted = match check(answer, &args.grant) {
+    let (_, answer) = input::permission_answer(&args.grant.file)?;
+    let granted = match check(&answer, &args.grant) {
         Ok(granted) => granted,
         Err(error) => {
             let reason = reasons(&error);
@@ -171,7 +165,7 @@ fn tokens(args: &GrantArgs) -> Tokens {
 }
 
 /// Causes, outermost first.
-fn reasons(error: &GrantError) -> String {
+pub(crate) fn reasons(error: &GrantError) -> String {
     let mut words = printable(&error.to_string());
     let mut cause = error.source();
     while let Some(inner) = cause {

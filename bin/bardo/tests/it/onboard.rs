@@ -1,5 +1,9 @@
 //! `bardo onboard`: from a key with coins to a Golem's first deed (SPEC K7).
 
+mod embedded;
+mod manifest;
+mod runway;
+
 use crate::command::{Key, Ran, bardo};
 use alloy::{
     primitives::{Address, U256},
@@ -45,6 +49,14 @@ impl Scene {
         bardo([&["onboard"][..], &whose, words].concat())
     }
 
+    /// A file of the owner's alone.
+    fn private(&self, name: &str, text: &str) -> Result<String> {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        Ok(path.display().to_string())
+    }
+
     fn vault(&self, words: &[&str]) -> Result<Ran> {
         let session = SESSION.to_string();
         self.onboard(&[&["--mode", "vault", "--session", &session], words].concat())
@@ -70,7 +82,7 @@ async fn a_person_sees_what_each_step_took_and_is_not_asked_again() -> Result<()
     let words: Vec<&str> = sum.split_whitespace().collect();
     assert_eq!(words[1..3], ["3", "1"], "{sum}");
     ensure!(words[3].parse::<u64>()? > 100_000 && words[4].contains('.'), "{sum}");
-    for name in ["STRATEGY.md", "HEARTBEAT.md", "CONSTITUTION.md", "grant.json"] {
+    for name in ["STRATEGY.md", "HEARTBEAT.md", "CONSTITUTION.md", "grant.json", "golem.toml"] {
         ensure!(scene.data().join(name).is_file(), "{name}");
     }
     assert_eq!(scene.owner.sent(&scene.stage).await?, 2, "one, with the upgrade in it");
@@ -140,7 +152,8 @@ async fn what_is_off_is_refused_and_nothing_is_sent() -> Result<()> {
     let pw = scene.path("pw");
 
     for (words, code, says) in [
-        (&["--mode", "embedded"][..], 1, "needs an app at Privy"),
+        (&["--mode", "embedded"][..], 2, "give --privy-app-id"),
+        (&["--mode", "vault", "--privy-app-id", "a"], 2, "it is for embedded mode"),
         (&["--mode", "vault"], 2, "--session ADDRESS"),
         (&["--mode", "local"], 2, "--session-password-file FILE"),
         (&["--mode", "vault", "--session", "0x5e"], 2, "20 bytes"),

@@ -7,7 +7,7 @@ use alloy_signer_local::PrivateKeySigner;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use p256::{
     ecdsa::{Signature, SigningKey, signature::Signer as _},
-    pkcs8::EncodePublicKey as _,
+    pkcs8::{DecodePublicKey as _, EncodePublicKey as _},
 };
 use serde::Serialize;
 use std::{fmt, path::Path};
@@ -17,6 +17,18 @@ use zeroize::Zeroizing;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct AuthorizationPublicKey(String);
+
+impl AuthorizationPublicKey {
+    /// Reads one that was born elsewhere; none where it is no key of this curve in this form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let der = STANDARD.decode(text.trim()).ok()?;
+        let key = p256::PublicKey::from_public_key_der(&der).ok()?;
+        // In one form only, whatever else the decoder takes.
+        let again = key.to_public_key_der().ok()?;
+        (again.as_bytes() == der).then(|| Self(STANDARD.encode(der)))
+    }
+}
 
 impl fmt::Display for AuthorizationPublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

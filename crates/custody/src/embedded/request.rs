@@ -136,6 +136,12 @@ impl WalletApp {
         Ok(Self { base, app_id: app_id.to_owned() })
     }
 
+    /// Where it answers.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        self.base.as_str()
+    }
+
     /// Its app id: the user of Basic authentication.
     #[must_use]
     pub fn id(&self) -> &str {

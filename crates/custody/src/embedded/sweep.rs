@@ -513,7 +513,7 @@ impl<S: WalletService> Sweep<'_, S> {
     }
 
     fn name(&self) -> String {
-        format!("sweep {}", self.wallet.id())
+        format!("sweep.{}", self.wallet.id())
     }
 
     fn steps_failed(&self, source: BoxError) -> SweepError {

@@ -18,7 +18,7 @@ use std::{
     },
 };
 
-const MANAGER: Address = address!("00000000000000000000000000000000000000aa");
+pub(crate) const MANAGER: Address = address!("00000000000000000000000000000000000000aa");
 const BLOCK: BlockRef = BlockRef { number: 7, hash: B256::repeat_byte(7), timestamp: 1_000 };
 
 /// A chain that answers what it is told to, and counts what it was asked.

@@ -24,4 +24,6 @@ mod mode;
 mod onboarding;
 mod redaction;
 mod rotation;
+mod running_costs;
+mod runway;
 mod settlement;

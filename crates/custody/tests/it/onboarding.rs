@@ -3,8 +3,8 @@
 use crate::charter::granted;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use golem_custody::{
-    CustodyMode, Means, MemoryBooks, Onboarding, OnboardingError, OnboardingSteps, OwnerSigner,
-    SignIn, SignInError,
+    Choice, Choosing, CustodyChoice, CustodyMode, Means, MemoryBooks, Onboarding, OnboardingError,
+    OnboardingSteps, OwnerSigner, SignIn, SignInError,
 };
 use golem_delegation::SigningDomain;
 
@@ -87,9 +87,13 @@ async fn what_was_made_is_there_for_whoever_comes_next() {
 
     let at = OnboardingSteps::new(&books).at().await.unwrap();
 
-    let (golem, mode) = (B256::repeat_byte(3), CustodyMode::Delegation);
-    assert_eq!(at, Some(Onboarding::Live { golem, owner: owner.address(), mode, means }));
-    assert_eq!(books.kinds(), ["onboarding"; 7], "each step is in the log");
+    let golem = B256::repeat_byte(3);
+    assert_eq!(at, Some(Onboarding::Live { golem, owner: owner.address(), means }));
+    let kinds = books.kinds();
+    let of = |name: &str| kinds.iter().filter(|kind| *kind == name).count();
+    assert_eq!((of("onboarding"), of("custody")), (7, 3), "each step is in the log: {kinds:?}");
+    let fixed = Choice::Fixed { mode: CustodyMode::Delegation, since: NOW + 6 };
+    assert_eq!(CustodyChoice::new(&books).at().await.unwrap(), Some(fixed));
 }
 
 #[tokio::test]
@@ -146,7 +150,8 @@ fn a_field_that_would_make_another_message_is_refused() {
 #[tokio::test]
 async fn a_wallet_fits_what_was_chosen() {
     let owner = OwnerSigner::born();
-    let provided = || Means::Provided { wallet: "w".to_owned(), address: Address::ZERO };
+    let provided =
+        || Means::Provided { wallet: "w".to_owned(), address: Address::ZERO, policy: None };
     let changed = |change: fn(&mut golem_delegation::Delegation)| {
         let Means::Granted { account, session, mut grant } = wallet(&owner) else {
             panic!("granted");
@@ -194,4 +199,51 @@ async fn a_strategy_says_something_and_not_too_much() {
         assert!(matches!(refused, Err(OnboardingError::Text { .. })), "{refused:?}");
     }
     steps.wrote(&long[1..], "h", NOW).await.unwrap();
+}
+
+/// K1: there is one choice, which the steps have no copy of: between the second and the third step the last one counts, from the third
+/// on there is no other.
+#[tokio::test]
+async fn the_choice_is_kept_in_one_place_and_bound_by_the_wallet() {
+    let (owner, books) = (OwnerSigner::born(), MemoryBooks::default());
+    let (steps, choice) = (OnboardingSteps::new(&books), CustodyChoice::new(&books));
+    for number in 0..=2u8 {
+        make(&steps, &owner, number).await.unwrap();
+    }
+    assert_eq!(steps.mode().await.unwrap(), Some(CustodyMode::Delegation));
+    let open = Choice::Open { mode: CustodyMode::LocalKey };
+    assert_eq!(
+        choice.choose(CustodyMode::LocalKey, NOW).await.unwrap(),
+        Choosing::Taken(open),
+        "nothing is made for the first one yet"
+    );
+    assert_eq!(steps.mode().await.unwrap(), Some(CustodyMode::LocalKey));
+
+    make(&steps, &owner, 3).await.unwrap();
+
+    let (fixed, wanted, since) = (CustodyMode::LocalKey, CustodyMode::Embedded, NOW + 3);
+    let refused = Choosing::Refused { fixed, since, wanted };
+    assert_eq!(choice.choose(wanted, NOW).await.unwrap(), refused);
+    assert_eq!(steps.mode().await.unwrap(), Some(fixed));
+}
+
+/// K1: a Golem that had its first tick is onboarded in its own mode or not at all.
+#[tokio::test]
+async fn after_the_first_tick_no_onboarding_chooses_otherwise() {
+    let (owner, books) = (OwnerSigner::born(), MemoryBooks::default());
+    let (steps, choice) = (OnboardingSteps::new(&books), CustodyChoice::new(&books));
+    let _ = choice.choose(CustodyMode::LocalKey, NOW).await.unwrap();
+    let _ = choice.tick(NOW).await.unwrap();
+    make(&steps, &owner, 0).await.unwrap();
+    make(&steps, &owner, 1).await.unwrap();
+
+    let refused = make(&steps, &owner, 2).await;
+
+    let (fixed, wanted) = (CustodyMode::LocalKey, CustodyMode::Delegation);
+    assert!(
+        matches!(refused, Err(OnboardingError::Bound { fixed: is, since: NOW, wanted: not }) if (is, not) == (fixed, wanted)),
+        "{refused:?}"
+    );
+    assert_eq!(steps.at().await.unwrap().map(|at| at.number()), Some(2));
+    steps.chose(fixed, NOW).await.unwrap();
 }

@@ -178,7 +178,8 @@ async fn a_hosted_golem_that_was_restarted_forgets_a_rotation_of_keys_that_are_g
 
         let fresh = scene.keys.current().await.unwrap();
         assert!(fresh != old && fresh != wanted.delegate, "{granted}");
-        let resting = Rotation::Resting { key: fresh, grant: scene.grant.clone(), epoch: 2 };
+        let resting =
+            Rotation::Resting { key: fresh, grant: scene.grant.clone(), epoch: 2, replaced: None };
         assert_eq!(after, Some(resting), "{granted}: what was asked for is not asked for again");
         let late = scene.granted(scene.signs(wanted)).await;
         assert!(matches!(late, Err(RotationError::OutOfStep { .. })), "{granted}: {late:?}");

@@ -119,12 +119,26 @@ fn text(value: ValueRef<'_>) -> String {
 
 /// All records as they lie there, in order of their numbers. What they say is not believed yet.
 pub(crate) fn read_records(connection: &Connection) -> Result<Vec<Record>, StoreError> {
+    read_after(connection, 0, None)
+}
+
+/// Those behind `sequence`, at most so many.
+pub(crate) fn read_after(
+    connection: &Connection,
+    sequence: u64,
+    most: Option<u32>,
+) -> Result<Vec<Record>, StoreError> {
     let golem = whose(connection)?;
+    // Behind what the disk cannot count there is nothing; without a bound there is none.
+    let (after, most) = (i64::try_from(sequence).unwrap_or(i64::MAX), most.map_or(-1, i64::from));
     let mut select = connection
-        .prepare("SELECT sequence, at, kind, body, previous, hash FROM audit ORDER BY sequence")
+        .prepare_cached(
+            "SELECT sequence, at, kind, body, previous, hash FROM audit WHERE sequence > ?1
+             ORDER BY sequence LIMIT ?2",
+        )
         .map_err(StoreError::sql(READ))?;
     let rows = select
-        .query_map([], |row| {
+        .query_map([after, most], |row| {
             Ok((
                 row.get::<_, i64>(0)?,
                 row.get::<_, i64>(1)?,

@@ -65,7 +65,8 @@ pub(crate) fn reserve(
         (stored("a sum in micro-dollars", entry.micro_dollars)?, stored("a time", from)?);
     connection
         .prepare_cached(
-            "INSERT INTO reservations (intent, session, micro_dollars, at, entry) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO reservations (intent, session, micro_dollars, at, entry, session_cap)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )
         .and_then(|mut insert| {
             insert.execute(params![
@@ -74,6 +75,8 @@ pub(crate) fn reserve(
                 sum,
                 at,
                 text,
+                // What the disk cannot count is no bound.
+                i64::try_from(caps.session).unwrap_or(i64::MAX),
             ])
         })
         .map_err(StoreError::sql(RESERVE))?;
@@ -262,23 +265,54 @@ pub(crate) struct Signed {
     intent: IntentId,
     bid: Bid,
     text: String,
-    draft: Draft,
+    at: u64,
 }
 
 impl Signed {
     pub(crate) fn new(intent: IntentId, bid: &Bid, at: u64) -> Result<Self, StoreError> {
-        // The bytes are in the books; their hash is enough in the chain.
+        Ok(Self { intent, text: text(SIGN, bid)?, at, bid: bid.clone() })
+    }
+
+    /// The bytes are in the books; their hash is enough in the chain.
+    fn draft(&self, budget: Budget) -> Result<Draft, StoreError> {
+        let Self { intent, bid, at, .. } = self;
         let body = json!({
             "intent": intent, "route": bid.route, "hash": bid.hash, "place": bid.place, "since": bid.since,
+            "microDollars": budget.micro_dollars, "remaining": budget.remaining,
         });
-        let draft = Draft::new("intent.signed", &body, at)?;
-        Ok(Self { intent, text: text(SIGN, bid)?, draft, bid: bid.clone() })
+        Draft::new("intent.signed", &body, *at)
+    }
+}
+
+/// What an intent may spend, and what its key may beside it, in micro-dollars.
+struct Budget {
+    micro_dollars: u64,
+    /// None where the key's cap was not kept.
+    remaining: Option<u64>,
+}
+
+impl Budget {
+    fn of(connection: &Connection, intent: IntentId) -> Result<Self, StoreError> {
+        let (sum, cap, taken): (i64, Option<i64>, i64) = connection
+            .prepare_cached(
+                "SELECT r.micro_dollars, r.session_cap, s.micro_dollars
+                 FROM reservations r JOIN sessions s ON s.session = r.session WHERE r.intent = ?1",
+            )
+            .and_then(|mut sums| {
+                sums.query_row([intent.0.as_slice()], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                })
+            })
+            .map_err(StoreError::sql(SIGN))?;
+        let (micro_dollars, taken) = (counted(SIGN, sum)?, counted(SIGN, taken)?);
+        let cap = cap.map(|cap| counted(SIGN, cap)).transpose()?;
+        Ok(Self { micro_dollars, remaining: cap.map(|cap| cap.saturating_sub(taken)) })
     }
 }
 
 /// Keeps what was signed for an intent that has not ended.
 pub(crate) fn keep_bid(connection: &Connection, signed: &Signed) -> Result<(), StoreError> {
-    let Signed { intent, bid, text, draft } = signed;
+    let Signed { intent, bid, text, .. } = signed;
     let intent = *intent;
     if ending_of(connection, intent)?.is_some() {
         return Err(StoreError::Ended(intent));
@@ -300,7 +334,7 @@ pub(crate) fn keep_bid(connection: &Connection, signed: &Signed) -> Result<(), S
             insert.execute(params![intent.0.as_slice(), bid.hash.as_slice(), text])
         })
         .map_err(StoreError::sql(SIGN))?;
-    append(connection, draft)?;
+    append(connection, &signed.draft(Budget::of(connection, intent)?)?)?;
     Ok(())
 }
 

@@ -16,8 +16,10 @@ pub(super) struct Plan {
 }
 
 /// "BGol"
-pub(super) const GOLEM: Plan =
-    Plan { application: 0x4247_6f6c, migrations: &[include_str!("golem-1.sql")] };
+pub(super) const GOLEM: Plan = Plan {
+    application: 0x4247_6f6c,
+    migrations: &[include_str!("golem-1.sql"), include_str!("golem-2.sql")],
+};
 
 /// "BOwn"
 pub(super) const OWNER: Plan =

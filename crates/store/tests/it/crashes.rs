@@ -7,7 +7,7 @@ use crate::{
 use alloy_primitives::{Address, hex};
 use bardo_store::{Record, verify};
 use golem_custody::{
-    Keyring as _, Keys, Means, Onboarding, Rotation, RotationReason, crash::Failpoint,
+    Keyring as _, Keys, Means, Onboarding, Replaced, Rotation, RotationReason, crash::Failpoint,
 };
 use k256::ecdsa::SigningKey;
 use serde_json::Value;
@@ -188,7 +188,7 @@ fn follows(from: Option<&Rotation>, to: &Rotation) -> Follows {
             (Follows::On, grant.delegate == *old && *epoch == 2)
         }
         (
-            Some(Resting { key, grant: last, epoch: before }),
+            Some(Resting { key, grant: last, epoch: before, .. }),
             Asked { old, new, grant, wanted, epoch, reason },
         ) => {
             let gone = last.delegate != *key;
@@ -198,16 +198,18 @@ fn follows(from: Option<&Rotation>, to: &Rotation) -> Follows {
             (Follows::On, parties && next && *reason == why)
         }
         (
-            Some(Asked { old, new, grant: last, wanted, epoch, .. }),
-            Granted { old: still, new: next, before, grant, epoch: same },
+            Some(Asked { old, new, reason, grant: last, wanted, epoch }),
+            Granted { old: still, new: next, reason: why, before, grant, epoch: same },
         ) => {
-            let kept = (old, new, last, epoch) == (still, next, before, same);
+            let kept = (old, new, reason, last, epoch) == (still, next, why, before, same);
             (Follows::On, kept && wanted.hash() == grant.hash())
         }
-        (Some(Granted { new, grant, epoch, .. }), Resting { key, grant: kept, epoch: same })
-            if new == key =>
-        {
-            (Follows::On, (grant, epoch) == (kept, same))
+        (
+            Some(Granted { old, new, reason, grant, epoch, .. }),
+            Resting { key, grant: kept, epoch: same, replaced },
+        ) if new == key => {
+            let whom = Some(Replaced { key: *old, reason: *reason });
+            (Follows::On, (grant, epoch, &whom) == (kept, same, replaced))
         }
         (
             Some(
@@ -215,8 +217,8 @@ fn follows(from: Option<&Rotation>, to: &Rotation) -> Follows {
                 | Granted { before: grant, epoch, .. }
                 | Resting { grant, epoch, .. },
             ),
-            Resting { grant: kept, epoch: same, .. },
-        ) => (Follows::Back, (grant, epoch) == (kept, same)),
+            Resting { grant: kept, epoch: same, replaced, .. },
+        ) => (Follows::Back, (grant, epoch, &None) == (kept, same, replaced)),
         _ => (Follows::On, false),
     };
     assert!(fine, "{to:?} after {from:?}");

@@ -11,6 +11,7 @@
 mod audit;
 mod books;
 mod crashes;
+mod cursors;
 mod deaths;
 mod durability;
 mod fuzz_bodies;

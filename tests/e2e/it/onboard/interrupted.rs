@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use bardo_store::Store;
 use bardo_testkit::{Fault, Proxy, STIPEND, fixed_signer, root};
 use golem_chain::{Costs, Node, OnboardError, local::LocalFiles};
-use golem_custody::{BoxError, Step, Steps, crash::Failpoint};
+use golem_custody::{
+    BoxError, Choice, CustodyChoice, Onboarding, OnboardingSteps, Step, Steps, crash::Failpoint,
+};
 use serde_json::Value;
 use std::{
     env,
@@ -94,8 +96,8 @@ async fn a_disk_that_fails_at_any_writing_costs_nothing_more() -> Result<()> {
             }
             writings += 1;
         }
-        // Six steps, six costs, and what was sent.
-        assert_eq!(writings, 13);
+        // Six steps, six costs, a choice that is made and bound, and what was sent.
+        assert_eq!(writings, 15);
     }
     Ok(())
 }
@@ -149,25 +151,35 @@ impl Newcomer {
     }
 }
 
-/// kill -9 before and after each step is on the disk.
+/// kill -9 before and after each step is on the disk, and beside the choice, which is kept in a place of its own: at no time do
+/// steps and choice say two things (SPEC K1).
 #[tokio::test]
 async fn an_owner_whose_machine_stops_at_any_step_goes_on_where_he_was() -> Result<()> {
     let expected = whole().await?;
-    let steps: Vec<_> =
-        Failpoint::ALL.iter().filter(|point| point.name().starts_with("onboarding.")).collect();
+    let names = Failpoint::ALL.iter().map(|point| point.name());
+    let mut steps: Vec<_> = names.filter(|name| name.starts_with("onboarding.")).collect();
     // The seventh is the first tick's.
     ensure!(steps.len() == 14, "{}", steps.len());
-    for point in steps {
-        let step = point.name();
+    steps.extend(["custody.chosen", "custody.bound"]);
+    for step in steps {
         let newcomer = Newcomer::arrives().await?;
         let (proxy, node) = counting(&newcomer.stage).await?;
         let mut process = newcomer.victim(proxy.url())?;
         let status = process.env("BARDO_CRASH_AT", step).status().await?;
         let first_tick =
-            matches!(point, Failpoint::OnboardingSummons | Failpoint::OnboardingSummoned);
+            [Failpoint::OnboardingSummons, Failpoint::OnboardingSummoned].map(Failpoint::name);
+        let first_tick = first_tick.contains(&step);
         assert_eq!(status.signal(), (!first_tick).then_some(9), "{step}: {status}");
 
         let store = newcomer.store()?;
+        let left = OnboardingSteps::new(&store).at().await?;
+        let choice = CustodyChoice::new(&store).at().await?;
+        match left.as_ref().map_or(0, Onboarding::number) {
+            0 | 1 => assert_eq!(choice, None, "{step}"),
+            2 => ensure!(choice.is_none_or(|it| matches!(it, Choice::Open { .. })), "{choice:?}"),
+            3 => ensure!(choice.is_some(), "{step}: a step without a choice"),
+            _ => ensure!(matches!(choice, Some(Choice::Bound { .. })), "{step}: {choice:?}"),
+        }
         let onboard = newcomer.wishes(&node, &store, Some(newcomer.vault()));
         let onboarded = newcomer.run(&onboard, SESSION).await?;
 
