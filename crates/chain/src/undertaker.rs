@@ -298,7 +298,7 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
                 return Err(Stop::Fault(undone.reason.into()));
             }
         }
-        Ok(())
+        self.empties_purse(effect).await
     }
 }
 
