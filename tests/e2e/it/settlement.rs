@@ -325,7 +325,11 @@ async fn an_orderly_death_brings_the_owner_what_the_golem_held() -> Result<()> {
         // The key's own: dollars to the last, and coins but for the price of one more transaction.
         assert_eq!(bed.usdc(key).await?, U256::ZERO, "{kind:?}");
         ensure!(bed.node().balance(home).await? > coins, "{kind:?}: gas money did not come home");
-        ensure!(bed.node().balance(key).await? < STIPEND / U256::from(20), "{kind:?}");
+        let price = U256::from(bed.node().plan(key).await?.max_fee_per_gas);
+        ensure!(
+            bed.node().balance(key).await? < price * U256::from(500_000),
+            "{kind:?}: gas money died with the key"
+        );
         for of in [Holding::Token(book.vault), Holding::Token(book.weth), Holding::Native] {
             ensure!(settled.iter().any(|one| one.of == of), "{kind:?}: silent on {of:?}");
         }
