@@ -26,8 +26,8 @@ use bardo_store::StoreError;
 use golem_chain::{ChainFault, Entry, environment, observe};
 use golem_custody::{
     Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError,
-    DenialCode, Judged, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps,
-    RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
+    DenialCode, IntentId, Judged, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError,
+    OnboardingSteps, RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
 };
 use golem_delegation::{
     blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
@@ -425,11 +425,17 @@ impl Golem {
 
     /// Seals the newest record and has the registry keep its hash: nobody rewrites what lies before it (SPEC P4, ATK-47).
     pub(crate) async fn anchor(&self) -> Result<bool, TickError> {
+        self.anchor_as(self.name("heartbeat", 0)).await
+    }
+
+    /// The same under a name of the caller's.
+    pub(crate) async fn anchor_as(&self, name: IntentId) -> Result<bool, TickError> {
         let head = self.store.head().await.map_err(TickError::Books)?;
         let Some(key) = self.keys.signer().await else { return Ok(false) };
         let seal = key.seal(&head).await?;
         self.store.sealed(&head, key.address(), &seal).await.map_err(TickError::Books)?;
-        self.says("heartbeat", Says::Lives { audit_head: head.hash }).await
+        let update = RegistryUpdate { golem: self.id, says: Says::Lives { audit_head: head.hash } };
+        Ok(self.land(Judged::said(name, update)).await? == Outcome::Done)
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod crash;
 mod event;
 mod fabric;
 mod golem;
@@ -11,6 +12,7 @@ mod strategist;
 mod strategy;
 mod stream;
 mod sustenance;
+mod thanatopsis;
 mod told;
 mod vitality;
 mod wish;
@@ -26,5 +28,6 @@ pub use strategist::{Counsel, Dca, Held, Model, Rebalance, Strategist, Thought, 
 pub use strategy::{Strategy, StrategyError};
 pub use stream::{LAG_BOUND, router};
 pub use sustenance::Inbox;
+pub use thanatopsis::{DeathError, Dying, Passing};
 pub use told::Told;
 pub use vitality::{Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, phase_of};
