@@ -1,0 +1,155 @@
+//! A Golem's life from one tick to the next, until it dies or is told to stop.
+
+use crate::{Clock, DeathTrigger, Golem, GolemEvent, Rhythm, TickError, Ticked};
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use golem_chain::{Heads, WatchFault, watch};
+use std::{pin::pin, time::Duration};
+
+/// Most that a pause after a fault is doubled.
+const MOST_DOUBLED: u32 = 6;
+/// How often a chain on this machine is asked for a block.
+const NEAR: Duration = Duration::from_millis(100);
+/// How often another one is: about as often as it has one.
+const FAR: Duration = Duration::from_secs(2);
+
+/// What is to be said of a life as it goes on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Pulse<'a> {
+    /// A tick came to its end.
+    Ticked(&'a Ticked),
+    /// One did not, or a death; it is done again.
+    Faulted {
+        /// Why.
+        error: &'a TickError,
+        /// After so long.
+        pause: Duration,
+    },
+    /// Its grant cannot be watched: that it ended will be known with the next tick, and not before.
+    Unwatched(&'a WatchFault),
+}
+
+/// How a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Ending {
+    /// It was told to stop, between two ticks. Nothing is lost.
+    Stopped,
+    /// It died of this.
+    Died(DeathTrigger),
+}
+
+/// Why a pause is over.
+enum Woken {
+    Due,
+    GrantEnded,
+    Unwatched(WatchFault),
+}
+
+impl Golem {
+    /// Ticks when a tick is due until it dies, or until `stop` is ready, which is waited for between ticks only.
+    ///
+    /// It wakes early when a block says that its grant is over, and when its owner has sent something.
+    pub async fn live(
+        &mut self,
+        clock: &Clock,
+        stop: impl Future<Output = ()>,
+        mut say: impl FnMut(Pulse<'_>),
+    ) -> Ending {
+        let mut stop = pin!(stop);
+        let mut faults = 0;
+        let mut watched = true;
+        loop {
+            let woken = tokio::select! {
+                biased;
+                () = &mut stop => return Ending::Stopped,
+                woken = self.rests(clock, watched, faults) => woken,
+            };
+            // What ended is looked at by the tick; if that finds it alive, it is not looked at again before the next.
+            watched = matches!(woken, Woken::Due);
+            if let Woken::Unwatched(fault) = &woken {
+                say(Pulse::Unwatched(fault));
+                continue;
+            }
+            let error = match self.beats(clock).await {
+                Ok((ticked, None)) => {
+                    faults = 0;
+                    say(Pulse::Ticked(&ticked));
+                    continue;
+                }
+                Ok((ticked, Some(trigger))) => {
+                    say(Pulse::Ticked(&ticked));
+                    match self.dies(trigger).await {
+                        Ok(()) => return Ending::Died(trigger),
+                        Err(error) => error,
+                    }
+                }
+                Err(error) => error,
+            };
+            say(Pulse::Faulted { error: &error, pause: pause(&self.rhythm, faults) });
+            faults = faults.saturating_add(1);
+        }
+    }
+
+    /// One tick, and what it dies of. One that comes too late is told of.
+    async fn beats(&mut self, clock: &Clock) -> Result<(Ticked, Option<DeathTrigger>), TickError> {
+        let missed = self.rhythm.missed_ticks(self.life.next_at, clock.now());
+        if self.rhythm.is_anomaly(missed) {
+            let name = format!("late.{}", self.life.ticks);
+            let event = GolemEvent::HeartbeatAnomaly { missed };
+            self.fabric.emit_once(&name, &event, clock.now()).await?;
+        }
+        let ticked = self.tick().await?;
+        let trigger = match (ticked.dies_of, &self.inbox) {
+            (Some(DeathTrigger::GrantEnded), Some(inbox))
+                if inbox.end_asked().await.map_err(TickError::Inbox)? =>
+            {
+                Some(DeathTrigger::OwnerKillSwitch)
+            }
+            (trigger, _) => trigger,
+        };
+        Ok((ticked, trigger))
+    }
+
+    /// Until there is something to do.
+    async fn rests(&self, clock: &Clock, watched: bool, faults: u32) -> Woken {
+        if let Some(before) = faults.checked_sub(1) {
+            clock.passes(pause(&self.rhythm, before)).await;
+            return Woken::Due;
+        }
+        let mut heads = Heads::of(self.node.clone(), if self.node.is_near() { NEAR } else { FAR });
+        let over = async {
+            if !watched {
+                std::future::pending::<()>().await;
+            }
+            watch(&mut heads, DELEGATION_MANAGER, &self.context).await
+        };
+        let came = async {
+            match &self.inbox {
+                Some(inbox) => inbox.came().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = clock.reaches(self.life.next_at) => Woken::Due,
+            () = came => Woken::Due,
+            over = over => match over {
+                Ok(_end) => Woken::GrantEnded,
+                Err(fault) => Woken::Unwatched(fault),
+            },
+        }
+    }
+
+    /// Where a death begins. Until its protocol is there it is the end of all ticks, and nothing else: nothing is settled, no key is
+    /// wiped, and who starts the Golem again is told of the same death after one more tick.
+    #[expect(clippy::unused_async, reason = "what takes its place settles an estate")]
+    pub(crate) async fn dies(&mut self, _trigger: DeathTrigger) -> Result<(), TickError> {
+        Ok(())
+    }
+}
+
+/// How long a fault is left alone: as the fastest tick at first, twice as long each time, and as usual at most.
+fn pause(rhythm: &Rhythm, faults: u32) -> Duration {
+    let doubled = rhythm.fastest.saturating_mul(1 << faults.min(MOST_DOUBLED));
+    Duration::from_secs(doubled.min(rhythm.every.max(rhythm.fastest)))
+}
