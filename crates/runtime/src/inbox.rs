@@ -67,16 +67,10 @@ impl FolderInbox {
     /// Its name in a Golem's folder.
     pub const NAME: &str = "inbox";
 
-    /// That of the Golem in `data`; made where it is missing.
-    pub fn of(data: &Path) -> Result<Self, InboxError> {
-        let folder = data.join(Self::NAME);
-        let done = folder.join(DONE);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&done)
-            .map_err(|source| InboxError::Folder { path: done, source })?;
-        Ok(Self { folder, seen: Mutex::default() })
+    /// That of the Golem in `data`. It is made when something is put into it.
+    #[must_use]
+    pub fn of(data: &Path) -> Self {
+        Self { folder: data.join(Self::NAME), seen: Mutex::default() }
     }
 
     /// Puts a signed grant in: whole or not at all, for nobody's eyes but the owner's. Says where.
@@ -104,6 +98,8 @@ impl FolderInbox {
 
     fn written(&self, path: &Path, text: &[u8]) -> Result<(), InboxError> {
         let write = || {
+            let done = self.folder.join(DONE);
+            DirBuilder::new().recursive(true).mode(0o700).create(done)?;
             let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
             file.write_all(text)?;
             file.as_file().sync_all()?;
@@ -171,8 +167,11 @@ impl FolderInbox {
 
 /// Names in a folder; those that are no text are of nobody here.
 fn named(folder: &Path) -> io::Result<Vec<String>> {
-    let all = fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    Ok(all.collect())
+    let found = match fs::read_dir(folder) {
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        found => found?,
+    };
+    Ok(found.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
 }
 
 #[async_trait]

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod born;
 mod clock;
 mod event;
 mod fabric;
@@ -18,6 +19,7 @@ mod told;
 mod vitality;
 mod wish;
 
+pub use born::Born;
 pub use clock::Clock;
 pub use event::{DeathTrigger, EventKind, GolemEvent, ObservingCause, Origin, RevocationReason};
 pub use fabric::{Fabric, FabricError, Start, Subscription};
