@@ -59,12 +59,16 @@ impl Golem {
         let mut stop = pin!(stop);
         let mut faults = 0;
         let mut watched = true;
+        // Whether it can act is another than when it was last awake, as of a key that went with its process: it looks at once.
+        let mut at_once = self.lane.is_some() == self.life.observing.is_some();
         loop {
             let woken = tokio::select! {
                 biased;
                 () = &mut stop => return Ending::Stopped,
+                () = std::future::ready(()), if at_once => Woken::Due,
                 woken = self.rests(clock, watched, faults) => woken,
             };
+            at_once = false;
             // What ended is looked at by the tick; if that finds it alive, it is not looked at again before the next.
             watched = matches!(woken, Woken::Due);
             if let Woken::Unwatched(fault) = &woken {
