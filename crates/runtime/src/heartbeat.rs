@@ -25,9 +25,9 @@ use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::StoreError;
 use golem_chain::{ChainFault, Entry, environment, observe};
 use golem_custody::{
-    Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError,
-    DenialCode, Judged, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps,
-    RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
+    Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError, Denial,
+    DenialCode, IntentId, Judged, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError,
+    OnboardingSteps, RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
 };
 use golem_delegation::{
     blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
@@ -333,11 +333,25 @@ impl Golem {
                     Outcome::Refused(vec![denial])
                 }
             };
-            let outcome = as_before(outcome);
+            let outcome = self.as_before(intent, outcome).await?;
             self.learn(next, &outcome, now);
             deeds.push((wish, outcome));
         }
         Ok(deeds)
+    }
+
+    /// A name that was used is a deed of this very tick, done before a crash: it counts as that. One that was given up is none, and
+    /// wanted again.
+    async fn as_before(&self, intent: IntentId, outcome: Outcome) -> Result<Outcome, TickError> {
+        let used = |denial: &Denial| denial.code == DenialCode::IntentUsed;
+        match outcome {
+            Outcome::Refused(denials)
+                if denials.iter().any(used) && self.store.stands(intent).await? =>
+            {
+                Ok(Outcome::Done)
+            }
+            other => Ok(other),
+        }
     }
 
     /// What an outcome teaches, and how it feels.
@@ -447,18 +461,6 @@ fn farther(one: Mood, other: Mood) -> i8 {
     apart(one.pleasure, other.pleasure)
         .max(apart(one.arousal, other.arousal))
         .max(apart(one.dominance, other.dominance))
-}
-
-/// A name that was used is a deed of this very tick, done before a crash: it counts as that.
-fn as_before(outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Refused(denials)
-            if denials.iter().any(|denial| denial.code == DenialCode::IntentUsed) =>
-        {
-            Outcome::Done
-        }
-        other => other,
-    }
 }
 
 /// What it dies of: a life at its end, or a grant that is over.

@@ -15,7 +15,7 @@ pub(crate) use audit::{
     Draft, append, audit_head, keep_seal, read_after, read_records, read_seals, refuse_forged,
 };
 pub(crate) use books::{
-    Request, Settlement, Signed, keep_bid, known, open_intents, reserve, settle, spent_by,
+    Request, Settlement, Signed, keep_bid, known, open_intents, reserve, settle, spent_by, stands,
 };
 pub(crate) use cursors::{advance_cursor, begin_cursor, cursor};
 pub(crate) use grimoire::{list, remember, search};

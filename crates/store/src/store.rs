@@ -119,6 +119,12 @@ impl Store {
         self.writer.length()
     }
 
+    /// Whether what was reserved under this name still counts: it was done, or may be. What was given up or failed does not.
+    pub async fn stands(&self, intent: IntentId) -> Result<bool, StoreError> {
+        let read = move |database: &mut Database| db::stands(database.reading(), intent.0);
+        self.reader.ask("reading what became of an intent", read).await
+    }
+
     /// How far the reader of this name has come; none if there is no such reader.
     pub async fn cursor(&self, reader: &str) -> Result<Option<u64>, StoreError> {
         let reader = reader.to_owned();
