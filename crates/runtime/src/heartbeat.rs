@@ -25,9 +25,10 @@ use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::StoreError;
 use golem_chain::{ChainFault, Entry, environment, observe};
 use golem_custody::{
-    Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError, Denial,
-    DenialCode, IntentId, Judged, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError,
-    OnboardingSteps, RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
+    Acting, Audit as _, Books as _, BoxError, ChoiceError, Custody as _, CustodyChoice,
+    CustodyError, Denial, DenialCode, Ending, IntentId, Judged, KeyCustody, Metabolism, Mood,
+    Onboarding, OnboardingError, OnboardingSteps, RegistryUpdate, RotationError, RunwayError, Says,
+    SessionSigner as _, Ticking,
 };
 use golem_delegation::{
     blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
@@ -345,10 +346,11 @@ impl Golem {
     async fn as_before(&self, intent: IntentId, outcome: Outcome) -> Result<Outcome, TickError> {
         let used = |denial: &Denial| denial.code == DenialCode::IntentUsed;
         match outcome {
-            Outcome::Refused(denials)
-                if denials.iter().any(used) && self.store.stands(intent).await? =>
-            {
-                Ok(Outcome::Done)
+            Outcome::Refused(denials) if denials.iter().any(used) => {
+                let ended = self.store.ended(intent).await.map_err(TickError::Books)?;
+                let undone =
+                    matches!(ended, Some(Ending::Failed { .. } | Ending::Abandoned { .. }));
+                Ok(if undone { Outcome::Refused(denials) } else { Outcome::Done })
             }
             other => Ok(other),
         }

@@ -3,7 +3,7 @@ use crate::input;
 use alloy::primitives::{B256, U256};
 use clap::{Args, Subcommand};
 use golem_delegation::grant::Phase;
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use url::Url;
 
 #[derive(Debug, Subcommand)]
@@ -11,13 +11,15 @@ pub(crate) enum GolemCommand {
     /// Run a Golem until it dies or is told to stop
     #[command(after_help = "Examples:
   bardo golem run --data ~/.bardo/golem --rpc URL --password-file pw
-  bardo golem run --data ~/.bardo/golem --rpc URL --json
+  bardo golem run --data ~/.bardo/golem --rpc URL --events 127.0.0.1:7700 --json
 
 In local mode its key is in the folder, under your password. In vault mode its key is born with the process and ends with it: it is
 said, with a proof, and is in born.json of the folder. Start it first where nothing is onboarded yet, then
 `bardo onboard --mode vault --session ADDRESS` with the same folder; after a restart it looks on until `bardo golem grant`. What it costs
 and whom it pays is in the table [life] of golem.toml: inference, gas, compute and data in micro-dollars a day, expected-days,
 machine-ends, payees, owner-day with owner-ledger.
+
+With --events other programs of this machine hear what happens, by WebSocket or by page: GET /v1/events?after=N.
 
 One line a tick on standard error, with --json one object a line on standard output. SIGTERM and SIGINT stop it between two ticks.
 Killed anywhere, the next process goes on, and does nothing twice. Exit status 1 where another process runs it, or its policy is
@@ -92,6 +94,9 @@ pub(crate) struct RunArgs {
     /// Local mode: file whose first line is the password of the Golem's key [default: it is asked for]
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
+    /// Tell its events to programs of this machine there, at /v1/events: an address such as 127.0.0.1:7700; port 0 is any
+    #[arg(long, value_name = "ADDRESS", value_parser = loopback)]
+    pub(crate) events: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]
@@ -189,4 +194,15 @@ pub(crate) struct GolemGrantArgs {
     /// Your key
     #[command(flatten)]
     pub(crate) key: KeyArgs,
+}
+
+/// An address of this machine's own: who may hear of a Golem from elsewhere is decided by whoever stands in front.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let at: SocketAddr =
+        text.parse().map_err(|_error| "not ADDRESS:PORT, as in 127.0.0.1:7700".to_owned())?;
+    if at.ip().is_loopback() {
+        Ok(at)
+    } else {
+        Err(format!("{at} is not of this machine alone: 127.0.0.1 is"))
+    }
 }

@@ -15,13 +15,16 @@ use golem_runtime::{
 use serde_json::json;
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
+    net::SocketAddr,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
     sync::Arc,
     time::Duration,
 };
 use tokio::{
+    net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
+    task::JoinSet,
     time::sleep,
 };
 
@@ -99,6 +102,10 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
         Err(fault) => return Err(fault.into()),
     };
     voice.awake(golem.id(), keys.current().await, golem.grant().delegate, golem.life().next_at);
+    let _events = match args.events {
+        Some(at) => Some(events(at, &golem, voice).await?),
+        None => None,
+    };
     let ending = golem.live(&clock, signals.either(), |pulse| voice.pulse(&pulse)).await;
     let ticks = golem.life().ticks;
     Ok(match ending {
@@ -111,6 +118,24 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
             format!("it ended after tick {ticks}: {trigger:?}"),
         ),
     })
+}
+
+/// Tells events to whoever asks on this machine, until it is dropped.
+async fn events(at: SocketAddr, golem: &Golem, voice: Voice) -> Result<JoinSet<()>, Failure> {
+    let listener =
+        TcpListener::bind(at).await.with_context(|| format!("cannot listen at {at}")).or_use()?;
+    let at = listener.local_addr()?;
+    voice.say(
+        &json!({ "events": format!("http://{at}/v1/events") }),
+        &format!("events at http://{at}/v1/events"),
+    );
+    let routes = golem_runtime::router(golem.fabric());
+    let mut serving = JoinSet::new();
+    serving.spawn(async move {
+        // Whoever listens hears no more; the Golem goes on.
+        drop(axum::serve(listener, routes).await);
+    });
+    Ok(serving)
 }
 
 /// SIGINT and SIGTERM.

@@ -2,8 +2,12 @@
 
 use super::Scene;
 use crate::command::bardo;
-use anyhow::{Result, ensure};
-use std::fs;
+use anyhow::{Context as _, Result, ensure};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
 
 #[tokio::test]
 async fn what_is_off_is_refused_before_anything_is_done() -> Result<()> {
@@ -56,5 +60,31 @@ async fn the_table_of_its_life_stays_when_the_rest_is_written_anew() -> Result<(
     let golem = scene.runs_local()?;
     golem.says("tick")?;
     golem.stops()?;
+    Ok(())
+}
+
+/// Whoever is on this machine hears what happens; nobody else can be meant.
+#[tokio::test]
+async fn its_events_are_told_on_this_machine() -> Result<()> {
+    let scene = Scene::local().await?;
+    let golem = scene.runs(&["--password-file", &scene.path("pw"), "--events", "127.0.0.1:0"])?;
+    let said = golem.says("events")?;
+    let url: url::Url = said["events"].as_str().context("no address")?.parse()?;
+    golem.says("tick")?;
+
+    let mut page =
+        TcpStream::connect((url.host_str().context("no host")?, url.port().context("no port")?))?;
+    write!(
+        page,
+        "GET /v1/events?after=0&limit=5 HTTP/1.1\r\nHost: golem\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut answer = String::new();
+    page.read_to_string(&mut answer)?;
+    ensure!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"sequence\":5"), "{answer}");
+    golem.stops()?;
+
+    let data = scene.path("golem");
+    let open = ["golem", "run", "--data", &data, "--rpc", scene.rpc(), "--events", "0.0.0.0:0"];
+    assert_eq!(bardo(open)?.code, 2);
     Ok(())
 }
