@@ -1,10 +1,15 @@
 mod audit;
+mod golem;
 mod identity;
 mod onboard;
 mod registry;
 mod vault;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
+pub(crate) use golem::{
+    FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs, ListArgs, LookArgs, RunArgs,
+    WatchArgs,
+};
 pub(crate) use identity::{
     IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
 };
@@ -97,6 +102,10 @@ chain files: name, chain_id, testnet, and private_rpc where signed transactions 
 
 Running it again is harmless: what is there is verified, not deployed again.")]
     Deploy(DeployArgs),
+
+    /// Run a Golem, look at it, feed it, watch over it, end it
+    #[command(subcommand)]
+    Golem(GolemCommand),
 
     /// Register identities of agents (ERC-8004), and read them
     #[command(subcommand)]

@@ -58,6 +58,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Revoke(args)) => commands::revoke(&args).await,
         Command::Demo => demo::run(json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
+        Command::Golem(command) => commands::golem(&command, json).await,
         Command::Identity(command) => commands::identity(&command).await,
         Command::Onboard(args) => commands::onboard(&args).await,
         Command::Permission(PermissionCommand::Explain(args)) => {

@@ -50,6 +50,8 @@ pub enum Dying {
     },
     /// What it was is written down.
     Reflected {
+        /// What it died of.
+        trigger: DeathTrigger,
         /// The second in which it was accepted.
         at: u64,
         /// How it was settled.
@@ -57,11 +59,26 @@ pub enum Dying {
     },
     /// All of it lies sealed, for its owner.
     Left {
+        /// What it died of.
+        trigger: DeathTrigger,
         /// The second in which it was accepted.
         at: u64,
         /// How it was settled.
         death: DeathSettlement,
     },
+}
+
+impl Dying {
+    /// What it dies of.
+    #[must_use]
+    pub const fn trigger(&self) -> DeathTrigger {
+        match self {
+            Self::Accepted { trigger, .. }
+            | Self::Settled { trigger, .. }
+            | Self::Reflected { trigger, .. }
+            | Self::Left { trigger, .. } => *trigger,
+        }
+    }
 }
 
 /// How far a death came.
@@ -154,11 +171,11 @@ impl Golem {
                 }
                 Dying::Settled { trigger, at, death } => {
                     self.reflects(trigger, at, &death).await.map_err(DeathError::Legacy)?;
-                    Dying::Reflected { at, death }
+                    Dying::Reflected { trigger, at, death }
                 }
-                Dying::Reflected { at, death } => {
+                Dying::Reflected { trigger, at, death } => {
                     self.leaves(at, &death).await.map_err(DeathError::Legacy)?;
-                    Dying::Left { at, death }
+                    Dying::Left { trigger, at, death }
                 }
                 Dying::Left { death, .. } => return Ok(Passing::Dead(death)),
             };
