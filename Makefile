@@ -63,6 +63,7 @@ bench: setup contracts binaries devchain-state ## benchmarks, as ratios against 
 	@cargo bench --quiet --locked -p bardo-e2e --bench delegation
 	@cargo bench --quiet --locked -p bardo-e2e --bench chain
 	@cargo bench --quiet --locked -p bardo-e2e --bench store
+	@cargo bench --quiet --locked -p bardo-e2e --bench scale
 
 fuzz: setup ## fuzz every target for FUZZ_SECONDS (120) and record the result
 	@tools/fuzz.sh $(FUZZ_SOURCES)
