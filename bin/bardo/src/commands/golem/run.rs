@@ -91,7 +91,12 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
         }
         Err(error) => return Err(error.into()),
     };
-    let woken = Golem::wake(provisions(args, &file, &node, &keys, &clock, store)?).await;
+    let provisions = provisions(args, &file, &node, &keys, &clock, store)?;
+    // Waking finishes what was left, and that may wait for blocks: whoever stops it loses nothing, as after a crash.
+    let woken = tokio::select! {
+        () = signals.either() => return Ok(Answer::yes(json!({ "ended": "stopped", "ticks": 0 }), "")),
+        woken = Golem::wake(provisions) => woken,
+    };
     let mut golem = match woken {
         Ok(Waking::Awake(golem)) => golem,
         Ok(Waking::Refused(denial)) => return Ok(refused("ran", &denial.to_string())),
