@@ -441,11 +441,17 @@ impl Golem {
 
     /// Seals the newest record and has the registry keep its hash: nobody rewrites what lies before it (SPEC P4, ATK-47).
     pub(crate) async fn anchor(&self) -> Result<bool, TickError> {
+        self.anchor_as(self.name("heartbeat", 0)).await
+    }
+
+    /// The same under a name of the caller's.
+    pub(crate) async fn anchor_as(&self, name: IntentId) -> Result<bool, TickError> {
         let head = self.store.head().await.map_err(TickError::Books)?;
         let Some(key) = self.keys.signer().await else { return Ok(false) };
         let seal = key.seal(&head).await?;
         self.store.sealed(&head, key.address(), &seal).await.map_err(TickError::Books)?;
-        self.says("heartbeat", Says::Lives { audit_head: head.hash }).await
+        let update = RegistryUpdate { golem: self.id, says: Says::Lives { audit_head: head.hash } };
+        Ok(self.land(Judged::said(name, update)).await? == Outcome::Done)
     }
 }
 

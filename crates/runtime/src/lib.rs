@@ -2,6 +2,7 @@
 
 mod born;
 mod clock;
+mod crash;
 mod event;
 mod fabric;
 mod glance;
@@ -16,6 +17,7 @@ mod strategist;
 mod strategy;
 mod stream;
 mod sustenance;
+mod thanatopsis;
 mod told;
 mod vitality;
 mod wish;
@@ -36,5 +38,6 @@ pub use strategist::{Counsel, Dca, Held, Model, Rebalance, Strategist, Thought, 
 pub use strategy::{Strategy, StrategyError};
 pub use stream::{LAG_BOUND, router};
 pub use sustenance::Inbox;
+pub use thanatopsis::{DeathError, Dying, Passing};
 pub use told::Told;
 pub use vitality::{Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, phase_of};

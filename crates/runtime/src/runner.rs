@@ -1,9 +1,15 @@
 //! A Golem's life from one tick to the next, until it dies or is told to stop.
 
-use crate::{Clock, DeathTrigger, Golem, GolemEvent, Rhythm, TickError, Ticked};
+use crate::{
+    Clock, DeathError, DeathTrigger, Golem, GolemEvent, Passing, Rhythm, TickError, Ticked,
+};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use golem_chain::{Heads, WatchFault, watch};
-use std::{pin::pin, time::Duration};
+use golem_custody::Denial;
+use std::{
+    pin::{Pin, pin},
+    time::Duration,
+};
 
 /// Most that a pause after a fault is doubled.
 const MOST_DOUBLED: u32 = 6;
@@ -18,10 +24,24 @@ const FAR: Duration = Duration::from_secs(2);
 pub enum Pulse<'a> {
     /// A tick came to its end.
     Ticked(&'a Ticked),
-    /// One did not, or a death; it is done again.
+    /// One did not; it is done again.
     Faulted {
         /// Why.
         error: &'a TickError,
+        /// After so long.
+        pause: Duration,
+    },
+    /// Its death waits for something.
+    Waits {
+        /// For what.
+        denial: &'a Denial,
+        /// It is gone on with after so long, or when its owner sends something.
+        pause: Duration,
+    },
+    /// Its death did not come to its end, and is gone on with.
+    NotSettled {
+        /// Why.
+        error: &'a DeathError,
         /// After so long.
         pause: Duration,
     },
@@ -57,6 +77,10 @@ impl Golem {
         mut say: impl FnMut(Pulse<'_>),
     ) -> Ending {
         let mut stop = pin!(stop);
+        // A death that was accepted is all that is left to do (INV-9).
+        if let Ok(Some(dying)) = self.dying().await {
+            return self.passes_away(clock, stop, dying.trigger(), say).await;
+        }
         let mut faults = 0;
         let mut watched = true;
         // Whether it can act is another than when it was last awake, as of a key that went with its process: it looks at once.
@@ -83,16 +107,48 @@ impl Golem {
                 }
                 Ok((ticked, Some(trigger))) => {
                     say(Pulse::Ticked(&ticked));
-                    match self.dies(trigger).await {
-                        Ok(()) => return Ending::Died(trigger),
-                        Err(error) => error,
-                    }
+                    return self.passes_away(clock, stop, trigger, say).await;
                 }
                 Err(error) => error,
             };
             say(Pulse::Faulted { error: &error, pause: pause(&self.rhythm, faults) });
             faults = faults.saturating_add(1);
         }
+    }
+
+    /// Dies, however long that takes: what waits or fails is gone on with after a pause, or when its owner sends a grant.
+    async fn passes_away(
+        &mut self,
+        clock: &Clock,
+        mut stop: Pin<&mut impl Future<Output = ()>>,
+        trigger: DeathTrigger,
+        mut say: impl FnMut(Pulse<'_>),
+    ) -> Ending {
+        for faults in 0.. {
+            let pause = pause(&self.rhythm, faults);
+            match self.dies(trigger).await {
+                Ok(Passing::Dead(_)) => return Ending::Died(trigger),
+                Ok(Passing::Waits(denial)) => say(Pulse::Waits { denial: &denial, pause }),
+                Err(error) => say(Pulse::NotSettled { error: &error, pause }),
+            }
+            let inbox = self.inbox.clone();
+            let came = async {
+                match &inbox {
+                    Some(inbox) => inbox.came().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = &mut stop => return Ending::Stopped,
+                () = came => {}
+                () = clock.passes(pause) => {}
+            }
+            if let Err(error) = self.go_on_with_keys(clock.now()).await {
+                say(Pulse::Faulted { error: &error, pause });
+            }
+        }
+        Ending::Stopped
     }
 
     /// One tick, and what it dies of. One that comes too late is told of.
@@ -142,13 +198,6 @@ impl Golem {
                 Err(fault) => Woken::Unwatched(fault),
             },
         }
-    }
-
-    /// Where a death begins. Until its protocol is there it is the end of all ticks, and nothing else: nothing is settled, no key is
-    /// wiped, and who starts the Golem again is told of the same death after one more tick.
-    #[expect(clippy::unused_async, reason = "what takes its place settles an estate")]
-    pub(crate) async fn dies(&mut self, _trigger: DeathTrigger) -> Result<(), TickError> {
-        Ok(())
     }
 }
 

@@ -7,4 +7,8 @@ mod fabric;
 mod inbox;
 mod kills;
 mod kit;
+mod mood;
+mod rhythm;
+mod strategies;
 mod stream;
+mod vitality;
