@@ -80,9 +80,11 @@ async fn on_chain(
 }
 
 impl Seen {
-    /// As far as the chain was asked.
+    /// Or about to be. As far as the chain was asked.
     fn is_dead(&self) -> bool {
-        self.ended.is_some() || self.entry.as_ref().is_some_and(|entry| entry.state.closed)
+        self.glance.dying.is_some()
+            || self.ended.is_some()
+            || self.entry.as_ref().is_some_and(|entry| entry.state.closed)
     }
 
     fn asks(&self) -> Vec<Asked> {
@@ -150,6 +152,7 @@ impl Seen {
             "asks": asks,
             "registry": registry,
             "ended": ended,
+            "dying": glance.dying,
             "dead": self.is_dead(),
         })
     }
@@ -182,8 +185,13 @@ impl Seen {
             lines.push(format!("registry  {:?}{closed}, written {ago} ago", entry.state.phase));
         }
         lines.extend(ended.as_ref().map(|ended| format!("Its grant is over: {ended}")));
-        if self.is_dead() {
-            lines.push("It is dead, or dies with its next tick.".to_owned());
+        match &glance.dying {
+            Some(dying) if glance.is_dead() => {
+                lines.push(format!("It is dead: {:?}", dying.trigger()));
+            }
+            Some(dying) => lines.push(format!("It dies: {:?}", dying.trigger())),
+            None if self.is_dead() => lines.push("It dies with its next tick.".to_owned()),
+            None => {}
         }
         lines.extend(self.asks().iter().map(|one| format!("! {}", one.words)));
         lines.join("\n")

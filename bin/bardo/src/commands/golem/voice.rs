@@ -58,6 +58,17 @@ impl Voice {
                 let line = format!("fault: {words}; again in {seconds} seconds");
                 self.say(&json!({ "fault": redact(&words), "againIn": seconds }), &line);
             }
+            Pulse::Waits { denial, pause } => {
+                let (words, seconds) = (denial.to_string(), pause.as_secs());
+                let line = format!("its death waits: {words}; again in {seconds} seconds");
+                self.say(&json!({ "waits": redact(&words), "againIn": seconds }), &line);
+            }
+            Pulse::NotSettled { error, pause } => {
+                let (words, seconds) = (chain(*error), pause.as_secs());
+                let line =
+                    format!("its death is not at its end: {words}; again in {seconds} seconds");
+                self.say(&json!({ "fault": redact(&words), "againIn": seconds }), &line);
+            }
             Pulse::Unwatched(fault) => {
                 let words = chain(*fault);
                 let line = format!("its grant is not watched until the next tick: {words}");
