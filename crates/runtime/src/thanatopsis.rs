@@ -23,7 +23,7 @@ use golem_delegation::grant::Phase;
 use serde::{Deserialize, Serialize};
 
 /// Where it is kept.
-const CELL: &str = "thanatopsis";
+pub(crate) const CELL: &str = "thanatopsis";
 
 /// How far a death is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 
 mod events;
 mod fabric;
+mod inbox;
 mod kills;
 mod kit;
 mod mood;
