@@ -1,5 +1,6 @@
 //! SPEC L1 to L4, K1, K9, P2, T3: a Golem's days, on a real chain, from onboarding on.
 
+mod costs;
 mod days;
 mod deaths;
 
