@@ -1,10 +1,12 @@
 mod audit;
+mod bequest;
 mod identity;
 mod onboard;
 mod registry;
 mod vault;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
+pub(crate) use bequest::{BequestCommand, BequestOpenArgs};
 pub(crate) use identity::{
     IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
 };
@@ -61,6 +63,10 @@ pub(crate) enum Command {
     /// Verify and export a Golem's audit log
     #[command(subcommand)]
     Audit(AuditCommand),
+
+    /// Open what a dead Golem left its owner
+    #[command(subcommand)]
+    Bequest(BequestCommand),
 
     /// Write and read the terms of caveats
     #[command(subcommand)]

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bequest;
 mod event;
 mod fabric;
 mod golem;
@@ -11,10 +12,14 @@ mod strategist;
 mod strategy;
 mod stream;
 mod sustenance;
+mod testament;
 mod told;
 mod vitality;
 mod wish;
 
+pub use bequest::{
+    Bundle, BundleError, MAX_BUNDLE_LINE, bequest_path, gather, keep_bequest, read_bundle,
+};
 pub use event::{DeathTrigger, EventKind, GolemEvent, ObservingCause, Origin, RevocationReason};
 pub use fabric::{Fabric, FabricError, Start, Subscription};
 pub use golem::{Documents, Golem, Outcome, Provisions, WakeError, Waking};
@@ -26,5 +31,6 @@ pub use strategist::{Counsel, Dca, Held, Model, Rebalance, Strategist, Thought, 
 pub use strategy::{Strategy, StrategyError};
 pub use stream::{LAG_BOUND, router};
 pub use sustenance::Inbox;
+pub use testament::{Deeds, Lesson, Testament, Worth};
 pub use told::Told;
 pub use vitality::{Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, phase_of};
