@@ -10,10 +10,8 @@ use golem_custody::{Addressed, MAX_BEQUEST};
 use golem_runtime::{Bundle, read_bundle};
 use serde_json::json;
 use std::{
-    error::Error,
     fs::{DirBuilder, File, OpenOptions},
     io::{Read, Write},
-    iter,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
 };
@@ -32,20 +30,20 @@ fn open(args: &BequestOpenArgs) -> Result<Answer, Failure> {
     let owner = input::owner(&args.key)?;
     let outside = match Addressed::read(&sealed) {
         Ok(outside) => outside,
-        Err(error) => return Ok(refused(&error)),
+        Err(error) => return Ok(refused(error)),
     };
     let plain = match owner.open_bequest(outside.golem, &sealed) {
         Ok(plain) => plain,
-        Err(error) => return Ok(refused(&error)),
+        Err(error) => return Ok(refused(error)),
     };
     let bundle = match read_bundle(&plain) {
         Ok(bundle) => bundle,
-        Err(error) => return Ok(refused(&error)),
+        Err(error) => return Ok(refused(error)),
     };
     // What is inside was vouched for by nobody but its writer; the seal says whose it is.
     if (bundle.golem, bundle.owner) != (outside.golem, outside.owner) {
         let error = anyhow!("what is in it is another Golem's, or for another owner");
-        return Ok(refused(error.as_ref()));
+        return Ok(refused(error));
     }
     let files = match &args.out {
         Some(folder) => write(&bundle, folder)?,
@@ -63,9 +61,8 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(sealed)
 }
 
-fn refused(error: &(dyn Error + 'static)) -> Answer {
-    let causes: Vec<String> =
-        iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
+fn refused(error: impl Into<anyhow::Error>) -> Answer {
+    let causes: Vec<String> = error.into().chain().map(ToString::to_string).collect();
     let reason = golem_chain::printable(&causes.join(": "));
     Answer::no(json!({ "opened": false, "reason": reason }), format!("not opened: {reason}"))
 }
