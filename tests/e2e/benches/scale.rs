@@ -174,6 +174,7 @@ async fn onboarded(
             ..LanePolicy::default()
         },
         strategist: None,
+        folder: None,
         inbox: None,
         clock: Arc::new(move || clock.load(Relaxed)),
     })

@@ -247,6 +247,7 @@ pub(crate) fn provisions(
             ..LanePolicy::default()
         },
         strategist: None,
+        folder: None,
         inbox: None,
         clock: Arc::new(move || now.load(Ordering::Relaxed)),
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
 
+mod bequest;
 mod events;
 mod fabric;
 mod inbox;

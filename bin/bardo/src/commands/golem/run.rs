@@ -282,6 +282,7 @@ fn provisions(
         owner_day: life.owner_day,
         lane,
         strategist: None,
+        folder: Some(args.data.clone()),
         inbox: Some(Arc::new(FolderInbox::of(&args.data))),
         clock: clock.port(),
     })
