@@ -97,7 +97,7 @@ impl Golem {
         Ok("it is in use".to_owned())
     }
 
-    const fn domain(&self) -> SigningDomain {
+    pub(crate) const fn domain(&self) -> SigningDomain {
         SigningDomain { chain_id: self.node.chain_id(), manager: DELEGATION_MANAGER }
     }
 

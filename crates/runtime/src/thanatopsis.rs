@@ -21,7 +21,7 @@ use golem_chain::{EstateError, GrantedEstate};
 use golem_custody::{
     BoxError, CustodyMode, DeathOrder, DeathSettlement, DeathSteps, Denial, DenialCode, Estate,
     Exhaustion, ExpiryKind, Judged, Metabolism, RegistryUpdate, Says, SettlementError, Settling,
-    Steps as _,
+    Steps as _, seal,
 };
 use golem_delegation::grant::Phase;
 use serde::{Deserialize, Serialize};

@@ -59,15 +59,15 @@ impl Voice {
                 self.say(&json!({ "fault": redact(&words), "againIn": seconds }), &line);
             }
             Pulse::Waits { denial, pause } => {
-                let (words, seconds) = (denial.to_string(), pause.as_secs());
-                let line = format!("its death waits: {words}; again in {seconds} seconds");
-                self.say(&json!({ "waits": redact(&words), "againIn": seconds }), &line);
+                let seconds = pause.as_secs();
+                let line = format!("its death waits: {denial}; again in {seconds} seconds");
+                let json = json!({ "waits": redact(&denial.to_string()), "againIn": seconds });
+                self.say(&json, &line);
             }
             Pulse::NotSettled { error, pause } => {
                 let (words, seconds) = (chain(*error), pause.as_secs());
-                let line =
-                    format!("its death is not at its end: {words}; again in {seconds} seconds");
-                self.say(&json!({ "fault": redact(&words), "againIn": seconds }), &line);
+                let line = format!("its death goes on: {words}; again in {seconds} seconds");
+                self.say(&json!({ "notSettled": redact(&words), "againIn": seconds }), &line);
             }
             Pulse::Unwatched(fault) => {
                 let words = chain(*fault);
