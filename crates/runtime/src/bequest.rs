@@ -258,7 +258,7 @@ impl<'a> Lines<'a> {
         BundleError::Form { line: self.number, expected, source: None }
     }
 
-    fn audit(self) -> &'a [u8] {
+    const fn audit(self) -> &'a [u8] {
         self.rest
     }
 }

@@ -70,8 +70,7 @@ async fn lived(store: &Store) -> Testament {
     let _ = store.reserve(&entry(4), &none).await.unwrap();
     store.advance("life", 1, &value(400), NOW).await.unwrap();
     let mut parents = Vec::new();
-    for number in 0..=Page::MOST {
-        let kind = MemoryKind::ALL[usize::try_from(number).unwrap() % MemoryKind::ALL.len()];
+    for (number, kind) in (0..=Page::MOST).zip(MemoryKind::ALL.into_iter().cycle()) {
         let id = store.remember(memory(kind, &format!("memory {number}"), parents)).await.unwrap();
         parents = vec![id];
     }
