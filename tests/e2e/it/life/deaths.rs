@@ -6,11 +6,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use bardo_store::{Store, StoreConfig};
 use bardo_testkit::dollars;
 use golem_chain::{Node, Writing};
-use golem_custody::{DeathSettlement, DenialCode, Keyring as _, Keys, Password};
+use golem_custody::{DeathSettlement, DenialCode, Keyring as _, Keys, OwnerSigner, Password};
 use golem_delegation::grant::Phase;
 use golem_runtime::{DeathTrigger, Dying, Passing, Provisions};
 use std::{
-    env,
+    env, fs,
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::Stdio,
@@ -47,7 +47,8 @@ async fn old(home: &Home, provisions: Provisions) -> Result<golem_runtime::Golem
 #[tokio::test]
 async fn a_golem_dies_and_its_owner_has_everything() -> Result<()> {
     let home = Home::with(DCA, "- every: 6h\n").await?;
-    let mut golem = old(&home, home.provisions()?).await?;
+    let folder = Some(home.path().to_owned());
+    let mut golem = old(&home, Provisions { folder, ..home.provisions()? }).await?;
     let before = fortune(&home).await?;
     ensure!(!home.holds(home.stage.book().weth).await?.is_zero(), "it bought nothing");
 
@@ -63,6 +64,14 @@ async fn a_golem_dies_and_its_owner_has_everything() -> Result<()> {
     ensure!(home.keys.current().await.is_none(), "the key is there");
     let denied = home.judged(&golem, 1).await?;
     assert_eq!(denied, Some(DenialCode::NotAlive));
+    // Its last word, and all of it for its owner alone.
+    let told = fs::read_to_string(home.path().join("legacy/TESTAMENT.md"))?;
+    ensure!(told.contains(&home.id.to_string()), "{told}");
+    let sealed = fs::read(golem_runtime::bequest_path(home.path(), home.id))?;
+    let left = golem_runtime::read_bundle(&home.owner.open_bequest(home.id, &sealed)?)?;
+    assert_eq!((left.settlement, left.testament.ticks), (death.clone(), 2));
+    ensure!(left.verification.is_whole() && left.testament.deeds.done >= 2, "{:?}", left.testament);
+    ensure!(OwnerSigner::born().open_bequest(home.id, &sealed).is_err(), "anybody opens it");
     // It cannot be undone, and not be done twice.
     assert_eq!(golem.dies(DeathTrigger::Exhaustion).await?, Passing::Dead(death));
     let fed = home.writes(&Writing::Feed { golem: home.id, phase: Phase::Stable }).await;
@@ -143,7 +152,8 @@ async fn victim() -> Result<()> {
     let keys = Keys::local(&folder, password()?)?;
     let now = Arc::new(AtomicU64::new(env::var("BARDO_DYING_NOW")?.parse()?));
     let written = documents(DCA, "- every: 6h\n");
-    let mut golem = awake(provisions(node, store, keys, written, now)).await?;
+    let provisions = provisions(node, store, keys, written, now);
+    let mut golem = awake(Provisions { folder: Some(folder), ..provisions }).await?;
     let _ = golem.dies(DeathTrigger::Age).await?;
     Ok(())
 }
