@@ -97,7 +97,7 @@ impl Golem {
         Ok("it is in use".to_owned())
     }
 
-    fn domain(&self) -> SigningDomain {
+    const fn domain(&self) -> SigningDomain {
         SigningDomain { chain_id: self.node.chain_id(), manager: DELEGATION_MANAGER }
     }
 

@@ -170,6 +170,7 @@ impl Golem {
                     }
                 }
                 Dying::Settled { trigger, at, death } => {
+                    self.children_end().await?;
                     self.reflects(trigger, at, &death).await.map_err(DeathError::Legacy)?;
                     Dying::Reflected { trigger, at, death }
                 }
