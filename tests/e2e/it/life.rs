@@ -17,7 +17,7 @@ use golem_delegation::terms::{GolemCharter, MortalityTimeWindow};
 use golem_runtime::{Documents, Golem, Provisions, Strategist, Ticked, Waking};
 use golem_safety::Policy;
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -58,13 +58,24 @@ impl Home {
         heartbeat: &str,
         change: impl FnOnce(&mut GolemCharter),
     ) -> Result<Self> {
+        Self::holding(|_| Ok(Keys::hosted()), strategy, heartbeat, change).await
+    }
+
+    /// The same with keys that may lie in its folder.
+    pub(crate) async fn holding(
+        keys: impl FnOnce(&Path) -> Result<Keys>,
+        strategy: &str,
+        heartbeat: &str,
+        change: impl FnOnce(&mut GolemCharter),
+    ) -> Result<Self> {
         let stage = Stage::open().await?;
         let owner = fixed_signer(0x0c)?;
         let ten = U256::from(10_000_000_000_000_000_000u128);
         stage.fund(owner.address(), ten, dollars(10_000)).await?;
         let now = stage.now().await?;
         let vault = hybrid_account(owner.address(), B256::ZERO, &stage.book().proxy_code);
-        let keys = Keys::hosted();
+        let folder = tempfile::tempdir()?;
+        let keys = keys(folder.path())?;
         let id = Registry::golem_id(owner.address(), SALT);
         let documents = Documents {
             strategy: strategy.to_owned(),
@@ -73,17 +84,7 @@ impl Home {
         };
         let costs = DailyCosts { inference: DOLLAR, compute: DOLLAR / 2, ..DailyCosts::default() };
         let now = Arc::new(AtomicU64::new(now));
-        let home = Self {
-            stage,
-            owner,
-            vault,
-            keys,
-            folder: tempfile::tempdir()?,
-            id,
-            documents,
-            costs,
-            now,
-        };
+        let home = Self { stage, owner, vault, keys, folder, id, documents, costs, now };
         home.onboards(change).await?;
         Ok(home)
     }
