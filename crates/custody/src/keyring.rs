@@ -1,12 +1,13 @@
 //! Where a Golem's key lives, and who may use it.
 
 use crate::{
-    AuditHead, BoxError, ByOperation, ByTransaction, Cleared, CustodyError, KeyFileError, Keyring,
-    Offer, Password, Sealed, SessionKey, SessionSigner, SignedOperation, SignedTransaction, Unkept,
-    keyfile,
+    AuditHead, BoxError, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError,
+    Introduction, KeyFileError, Keyring, Offer, Password, Sealed, SessionKey, SessionSigner,
+    SignedOperation, SignedTransaction, Unkept, keyfile,
 };
 use alloy_primitives::{Address, Bytes, U256};
 use async_trait::async_trait;
+use golem_delegation::Delegation;
 use std::{
     fs::{self, File},
     io,
@@ -232,5 +233,13 @@ impl SessionSigner for KeyHandle {
 
     async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError> {
         with_key!(self, key => key.seal(head).await)
+    }
+
+    async fn delegate(&self, child: ChildGrant) -> Result<Delegation, CustodyError> {
+        with_key!(self, key => key.delegate(child).await)
+    }
+
+    async fn introduce(&self, child: &Introduction) -> Result<Bytes, CustodyError> {
+        with_key!(self, key => key.introduce(child).await)
     }
 }

@@ -5,6 +5,7 @@ mod afloat;
 mod bequest;
 mod books;
 mod bounds;
+mod child;
 mod clearance;
 #[cfg(feature = "test-utils")]
 pub mod crash;
@@ -43,6 +44,7 @@ pub use books::{
     Open, Question, Reserving, Route, Spent, Step, Steps,
 };
 pub use bounds::{DelegationBounds, DelegationBoundsError};
+pub use child::{ChildGrant, Handing, Introduction};
 pub use clearance::{
     ByTransaction, Cleared, ClearingPolicy, CustodyError, Rehearsal, Rehearsed, Reservation, given,
     rehearse,

@@ -1,9 +1,10 @@
 use crate::{
-    Act, AuditHead, ByOperation, ByTransaction, Cleared, CustodyError, Denial, Offer, Sealed,
-    SignedOperation, SignedTransaction, TransactionPlan, Unkept,
+    Act, AuditHead, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Denial,
+    Introduction, Offer, Sealed, SignedOperation, SignedTransaction, TransactionPlan, Unkept,
 };
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use async_trait::async_trait;
+use golem_delegation::Delegation;
 
 /// Cause of a fault, whatever the adapter's own error type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -186,4 +187,10 @@ pub trait SessionSigner: Send + Sync {
 
     /// Signs the newest record of the Golem's audit chain.
     async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError>;
+
+    /// Signs what it hands on of its own grant, once it was judged to be within it.
+    async fn delegate(&self, child: ChildGrant) -> Result<Delegation, CustodyError>;
+
+    /// Signs that it is the child that an introduction names.
+    async fn introduce(&self, child: &Introduction) -> Result<Bytes, CustodyError>;
 }

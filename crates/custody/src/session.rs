@@ -1,11 +1,12 @@
 use crate::{
-    AuditHead, ByOperation, ByTransaction, Cleared, CustodyError, KeyFileError, Offer, Password,
-    Sealed, SessionSigner, SignedOperation, SignedTransaction, Unkept, keyfile, operation,
-    secret::Kept, transaction,
+    AuditHead, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Introduction,
+    KeyFileError, Offer, Password, Sealed, SessionSigner, SignedOperation, SignedTransaction,
+    Unkept, keyfile, operation, secret::Kept, transaction,
 };
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_signer_local::PrivateKeySigner;
 use async_trait::async_trait;
+use golem_delegation::Delegation;
 use std::path::Path;
 
 /// A disposable key with no authority of its own.
@@ -26,6 +27,14 @@ impl SessionKey {
 
     fn holding(key: Kept<PrivateKeySigner>) -> Self {
         Self { address: key.with(PrivateKeySigner::address), key }
+    }
+
+    /// One of the few texts that this key signs beside transactions and operations.
+    fn typed(&self, digest: &B256) -> Result<Bytes, CustodyError> {
+        let signed = self.key.with(|key| transaction::sign_digest(key, digest));
+        let signed = signed
+            .map_err(|source| CustodyError::Sign { signer: self.address, source: source.into() })?;
+        Ok(signed.as_bytes().into())
     }
 
     /// Opens an encrypted keystore (V3). A file that others could read is refused.
@@ -89,9 +98,20 @@ impl SessionSigner for SessionKey {
     }
 
     async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError> {
-        let signed = self.key.with(|key| transaction::sign_digest(key, &head.digest()));
-        let signed = signed
-            .map_err(|source| CustodyError::Sign { signer: self.address, source: source.into() })?;
-        Ok(signed.as_bytes().into())
+        self.typed(&head.digest())
+    }
+
+    async fn delegate(&self, child: ChildGrant) -> Result<Delegation, CustodyError> {
+        let (child, digest) = child.for_signer(self.address)?;
+        let signature = self.typed(&digest)?;
+        Ok(child.signed(signature))
+    }
+
+    async fn introduce(&self, child: &Introduction) -> Result<Bytes, CustodyError> {
+        if child.child != self.address {
+            let (session, signer) = (child.child, self.address);
+            return Err(CustodyError::WrongKey { session, signer });
+        }
+        self.typed(&child.digest())
     }
 }

@@ -1,12 +1,13 @@
 use crate::{
-    AuditHead, ByOperation, ByTransaction, Cleared, CustodyError, KeyFileError, Offer, Password,
-    Sealed, SessionAccount, SessionSigner, SignedOperation, SignedTransaction, Unkept, keyfile,
-    operation, secret::Kept,
+    AuditHead, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Introduction,
+    KeyFileError, Offer, Password, Sealed, SessionAccount, SessionSigner, SignedOperation,
+    SignedTransaction, Unkept, keyfile, operation, secret::Kept,
 };
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_signer::k256::elliptic_curve::rand_core::OsRng;
 use alloy_signer_local::PrivateKeySigner;
 use async_trait::async_trait;
+use golem_delegation::Delegation;
 use p256::ecdsa::{
     Signature, SigningKey, VerifyingKey,
     signature::{Signer as _, Verifier as _},
@@ -179,5 +180,13 @@ impl SessionSigner for P256SessionKey {
 
     async fn seal(&self, _head: &AuditHead) -> Result<Bytes, CustodyError> {
         self.other_curve("heads of an audit chain")
+    }
+
+    async fn delegate(&self, _child: ChildGrant) -> Result<Delegation, CustodyError> {
+        self.other_curve("grants to children")
+    }
+
+    async fn introduce(&self, _child: &Introduction) -> Result<Bytes, CustodyError> {
+        self.other_curve("introductions")
     }
 }

@@ -151,9 +151,9 @@ pub struct Golem {
     pub(crate) inbox: Option<Arc<dyn Inbox>>,
     /// Whether it sleeps in this tick.
     pub(crate) asleep: bool,
-    mandate: Mandate,
-    policy: LanePolicy,
-    clock: Arc<dyn Fn() -> u64 + Send + Sync>,
+    pub(crate) mandate: Mandate,
+    pub(crate) policy: LanePolicy,
+    pub(crate) clock: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
 impl fmt::Debug for Golem {
@@ -293,7 +293,7 @@ impl Golem {
     }
 
     /// What keys that are gone have signed is finished first: without that no other key takes their place (SPEC D21).
-    async fn bring_to_its_end(&self) -> Result<(), WakeError> {
+    pub(crate) async fn bring_to_its_end(&self) -> Result<(), WakeError> {
         let current = self.keys.current().await;
         let open = self.store.open().await.map_err(WakeError::Life)?;
         let mut gone: Vec<Address> = open.iter().map(|one| one.entry.session).collect();
@@ -346,10 +346,11 @@ impl Golem {
             Some(key) => self.store.spent(key, self.now()).await.map_err(TickError::Books)?,
             None => golem_custody::Spent::default(),
         };
+        let lent = self.spent_by_children().await?;
         let ledger = Ledger {
             high_water: MicroDollars::from(self.life.high_water),
-            spent_in_session: MicroDollars::from(spent.session),
-            spent_in_day: MicroDollars::from(spent.day),
+            spent_in_session: MicroDollars::from(spent.session.saturating_add(lent.session)),
+            spent_in_day: MicroDollars::from(spent.day.saturating_add(lent.day)),
             is_settling: settling,
         };
         let calls: Vec<Call> = calls

@@ -1,7 +1,7 @@
 //! One tick: nine steps, always in this order (SPEC L1).
 //!
 //! ```text
-//! 1 wake      the mode is fixed by the first; signed grants are taken; a rotation goes on
+//! 1 wake      the mode is fixed by the first; signed grants are taken; a rotation goes on; children that are over are seen
 //! 2 sense     registry, grant, holdings, books: all that the rest goes by
 //! 3 feel      time calms; what happened to its holdings moves
 //! 4 live      three clocks, vitality, phase, sleep
@@ -161,10 +161,11 @@ impl Golem {
         if matches!(onboarding.at().await?, Some(Onboarding::Summoning { .. })) {
             onboarding.summoned(self.id, now).await?;
         }
-        self.go_on_with_keys(now).await
+        self.go_on_with_keys(now).await?;
+        self.look_after_children().await
     }
 
-    async fn step_sense(&self, _now: u64) -> Result<Sensed, TickError> {
+    pub(crate) async fn step_sense(&self, _now: u64) -> Result<Sensed, TickError> {
         let facts = self.facts(&[], false).await?;
         let entry = self.registry.entry(self.id).await?;
         let observation = observe(&self.node, DELEGATION_MANAGER, &self.context, &[]).await?;
@@ -285,7 +286,7 @@ impl Golem {
         Ok(outcome == Outcome::Done)
     }
 
-    async fn step_think(
+    pub(crate) async fn step_think(
         &self,
         next: &mut Life,
         sensed: &Sensed,
@@ -294,13 +295,18 @@ impl Golem {
         let Some(strategist) = &self.strategist else { return Ok(Vec::new()) };
         let policy = self.cage.policy();
         let today = u64::try_from(sensed.facts.spent_in_day.get()).unwrap_or(u64::MAX);
+        let in_session = u64::try_from(sensed.facts.spent_in_session.get()).unwrap_or(u64::MAX);
         let world = World {
             now,
             phase: next.phase,
             vitality: next.clocks.vitality(),
             mood: next.mood,
             held: held(&self.node, &self.charter, &sensed.facts).await?,
-            spendable: policy.spend_per_day.saturating_sub(today).min(policy.spend_per_transaction),
+            spendable: policy
+                .spend_per_day
+                .saturating_sub(today)
+                .min(policy.spend_per_transaction)
+                .min(self.mandate.caps.session.saturating_sub(in_session)),
             last_deed: next.last_deed,
             sustainability: Metabolism { balance: 0, daily_revenue: 0, daily_costs: self.costs }
                 .sustainability(),
@@ -317,7 +323,7 @@ impl Golem {
         }
     }
 
-    async fn step_act(
+    pub(crate) async fn step_act(
         &self,
         next: &mut Life,
         sensed: &Sensed,

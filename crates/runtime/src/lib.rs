@@ -12,6 +12,7 @@ mod heartbeat;
 mod inbox;
 mod life;
 mod mood;
+mod replicant;
 mod rhythm;
 mod runner;
 mod strategist;
@@ -37,6 +38,9 @@ pub use heartbeat::{TickError, Ticked};
 pub use inbox::{FolderInbox, InboxError};
 pub use life::Life;
 pub use mood::{Felt, feel};
+pub use replicant::{
+    Child, Errand, Inheritance, Introduced, Rearing, Replicant, Spawning, Stirred, Upbringing,
+};
 pub use rhythm::{Dreams, Pace, Rhythm, RhythmError};
 pub use runner::{Ending, Pulse};
 pub use strategist::{Counsel, Dca, Held, Model, Rebalance, Strategist, Thought, Wish, World};

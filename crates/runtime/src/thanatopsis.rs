@@ -174,6 +174,7 @@ impl Golem {
                     }
                 }
                 Dying::Settled { trigger, at, death } => {
+                    self.children_end().await?;
                     let reflected = self.reflects(trigger, at, &death).await;
                     reflected.map_err(DeathError::Legacy)?;
                     Dying::Reflected { trigger, at, death }

@@ -23,6 +23,7 @@ mod owners;
 mod p256;
 mod raw;
 mod recovery;
+mod replicants;
 mod repository;
 mod safety;
 mod settlement;

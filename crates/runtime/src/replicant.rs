@@ -1,0 +1,537 @@
+//! A Golem's children: how they are made, what they were given, and when they are over (SPEC G9, C6).
+//!
+//! ```text
+//!  child's process                         parent                                             chain
+//!  key is born ── Introduced ──► Thriving? within its own grant? ── asked, on the disk
+//!                                                     spawnReplicant(hash) ──────────────────► only in Thriving
+//!                                signed, on the disk ◄───────────────────────────────────────
+//!  Replicant::wake ◄── Inheritance: two links, no secret
+//!  acts with both links ─────────────────────────────────────────────────────────────────────► both links' caveats
+//! ```
+//!
+//! The hash of a grant is known before it is signed. So the chain has it first, and a child that the chain would not let be made is
+//! never signed for.
+//!
+//! What a child spends counts against its own budget and against its parent's window; all of them together never spend more than the
+//! parent could alone (ATK-08). A child hangs on the very grant that its parent had when it was made: once that is revoked, over, dead or
+//! superseded, it does nothing any more, whatever process it lives in.
+
+mod child;
+
+pub use child::{Rearing, Replicant, Stirred};
+
+use crate::{Golem, GolemEvent, Outcome, TickError, crash};
+use alloy_primitives::{Address, B256, Bytes, Selector, U256, keccak256};
+use alloy_sol_types::SolCall as _;
+use bardo_bindings::{
+    GolemLifecycle, ReplicantBudgetEnforcer,
+    framework::{DELEGATION_MANAGER, ENTRY_POINT},
+    golem_attestations, golem_lifecycle, golem_registry, replicant_budget_enforcer,
+};
+use golem_chain::{environment, observe};
+use golem_custody::{
+    ChildGrant, Denial, DenialCode, Execution, Handing, IntentId, Introduction, SessionSigner as _,
+    Spent, Steps as _,
+};
+use golem_delegation::{
+    Delegation, PermissionContext,
+    blast_radius::{Ended, Life as GrantLife},
+    grant::{GrantError, Parent, Phase, Replicant as Terms},
+};
+use golem_safety::SigningFacts;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
+
+/// Where they are kept. Each change is one record of the audit chain.
+const CELL: &str = "replicants";
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+/// Most that live at a time.
+const MOST: usize = 16;
+/// How many of those that ended are kept beside the log, for whoever is made in their place.
+const MOST_ENDED: usize = 16;
+
+/// What a child is made for, and within which bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Errand {
+    /// What it spends in its whole life, in micro-dollars.
+    pub budget: u64,
+    /// For how many seconds.
+    pub lifespan: u64,
+    /// Where it acts; empty for wherever its parent may.
+    pub targets: Vec<Address>,
+    /// What it calls; empty for whatever its parent may.
+    pub methods: Vec<Selector>,
+    /// How often it acts, if that is bounded.
+    pub calls: Option<NonZeroU64>,
+}
+
+/// A child's word about its key, and the key's own signature of that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Introduced {
+    /// Who it is.
+    pub introduction: Introduction,
+    /// That it has the key.
+    pub proof: Bytes,
+}
+
+/// All that a child gets from its parent. There is no secret in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Inheritance {
+    /// The parent's id on chain.
+    pub golem: B256,
+    /// The child's name under its parent.
+    pub replicant: B256,
+    /// Whose money it is.
+    pub owner: Address,
+    /// Its grant and its parent's, as the manager takes them.
+    pub context: Bytes,
+    /// What it may spend in its life, in micro-dollars.
+    pub budget: u64,
+    /// The most that the holdings were ever worth, in micro-dollars: a child begins with its parent's mark.
+    pub high_water: u64,
+}
+
+/// How far a child is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "camelCase", deny_unknown_fields)]
+pub enum Upbringing {
+    /// It is to be made. Nothing is signed.
+    Asked,
+    /// It has its grant.
+    Living,
+    /// It does nothing any more.
+    Ended {
+        /// Why, in words.
+        cause: String,
+        /// When its parent saw it.
+        at: u64,
+        /// What it spent, in micro-dollars.
+        spent: u64,
+    },
+}
+
+/// What a parent knows of one child.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Child {
+    /// Its name: what it spends is counted by this.
+    pub id: B256,
+    /// Its key.
+    pub key: Address,
+    /// Why it was made.
+    pub errand: Errand,
+    /// Its last second.
+    pub not_after: u64,
+    /// What the chain had counted for its name before it was made, in micro-dollars.
+    pub counted: u64,
+    /// Its grant, signed once it lives.
+    pub grant: Delegation,
+    /// The parent's, which it hangs on.
+    pub above: Delegation,
+    /// How far it is.
+    pub upbringing: Upbringing,
+}
+
+impl Child {
+    /// Whether it may still act, as far as its parent knows.
+    #[must_use]
+    pub const fn lives(&self) -> bool {
+        matches!(self.upbringing, Upbringing::Living)
+    }
+
+    fn context(&self) -> Result<PermissionContext, TickError> {
+        PermissionContext::new(vec![self.grant.clone(), self.above.clone()])
+            .map_err(|error| TickError::Books(error.into()))
+    }
+}
+
+/// What became of a wish for a child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Spawning {
+    /// This is for it.
+    Spawned(Box<Inheritance>),
+    /// Nothing was signed: every reason, one at least.
+    Refused(Vec<Denial>),
+    /// It is not known whether the chain has it. The same once more goes on from there.
+    Unsettled(String),
+}
+
+impl Spawning {
+    fn refused(code: DenialCode, reason: impl Into<String>) -> Self {
+        Self::Refused(vec![Denial::new(code, reason)])
+    }
+}
+
+impl Golem {
+    /// What a child has to say to be this one's.
+    pub async fn asks_for_a_child(&self, key: Address, nonce: B256) -> Introduction {
+        Introduction {
+            chain_id: self.node.chain_id(),
+            golem: self.id,
+            parent: self.grant.delegate,
+            child: key,
+            nonce,
+        }
+    }
+
+    /// Its children, the oldest first; of those that ended, the last ones.
+    pub async fn children(&self) -> Result<Vec<Child>, TickError> {
+        Ok(self.read_children().await?.1)
+    }
+
+    async fn read_children(&self) -> Result<(u64, Vec<Child>), TickError> {
+        let Some(step) = self.store.load(CELL).await.map_err(TickError::Books)? else {
+            return Ok((0, Vec::new()));
+        };
+        let unread = |error: serde_json::Error| TickError::Books(error.into());
+        Ok((step.version, serde_json::from_value(step.value).map_err(unread)?))
+    }
+
+    /// Writes down what became of one, in the place of what was known of its key.
+    async fn keep_child(&self, child: &Child) -> Result<(), TickError> {
+        let (version, mut all) = self.read_children().await?;
+        match all.iter_mut().find(|one| one.key == child.key) {
+            Some(known) => *known = child.clone(),
+            None => all.push(child.clone()),
+        }
+        let ended = |one: &Child| matches!(one.upbringing, Upbringing::Ended { .. });
+        let mut over = all.iter().filter(|one| ended(one)).count().saturating_sub(MOST_ENDED);
+        all.retain(|one| {
+            let forgotten = over > 0 && ended(one);
+            over = over.saturating_sub(usize::from(forgotten));
+            !forgotten
+        });
+        let value = serde_json::to_value(&all).map_err(|error| TickError::Books(error.into()))?;
+        self.store.advance(CELL, version, &value, self.now()).await.map_err(TickError::Books)
+    }
+
+    /// Makes a child, or goes on with one of the same key.
+    pub async fn spawns(
+        &self,
+        errand: &Errand,
+        introduced: &Introduced,
+    ) -> Result<Spawning, TickError> {
+        if let Some(refused) = self.bears(introduced).await? {
+            return Ok(refused);
+        }
+        let key = introduced.introduction.child;
+        let children = self.children().await?;
+        if let Some(known) = children.iter().find(|one| one.key == key) {
+            return self.goes_on_with(known).await;
+        }
+        if children.iter().filter(|one| one.lives()).count() >= MOST {
+            let reason = format!("{MOST} children live already, and no more can be looked after");
+            return Ok(Spawning::refused(DenialCode::PolicyBatch, reason));
+        }
+        let id = keccak256(
+            [b"bardo replicant ".as_slice(), self.id.as_slice(), key.as_slice()].concat(),
+        );
+        let not_after = self.now().saturating_add(errand.lifespan);
+        self.makes(id, errand, not_after, key).await
+    }
+
+    /// Makes a child in the place of one that ended with its parent's last grant: a key of its own, and what was left of budget and
+    /// time. What it spent before stays spent.
+    pub async fn spawns_again(
+        &self,
+        before: B256,
+        introduced: &Introduced,
+    ) -> Result<Spawning, TickError> {
+        if let Some(refused) = self.bears(introduced).await? {
+            return Ok(refused);
+        }
+        let key = introduced.introduction.child;
+        let children = self.children().await?;
+        if let Some(known) = children.iter().find(|one| one.key == key) {
+            return self.goes_on_with(known).await;
+        }
+        let last = children.iter().rfind(|one| one.id == before);
+        let ended = |one: &&Child| matches!(one.upbringing, Upbringing::Ended { .. });
+        let Some(last) = last.filter(ended) else {
+            let reason = "nobody of this name ended: two would have one budget each";
+            return Ok(Spawning::refused(DenialCode::IntentUsed, reason));
+        };
+        // What the parent believes is not enough: an older grant that still counts would be a second budget.
+        if self.end_of(last).await?.is_none() {
+            let reason = "its older grant can be redeemed still";
+            return Ok(Spawning::refused(DenialCode::IntentUsed, reason));
+        }
+        let spent = self.counted(last.above.delegate, last.id).await?.saturating_sub(last.counted);
+        let left = last.errand.budget.saturating_sub(spent);
+        let lifespan = last.not_after.saturating_sub(self.now());
+        if left == 0 || lifespan == 0 {
+            let reason = "its budget is spent, or its time is over";
+            return Ok(Spawning::refused(DenialCode::Budget, reason));
+        }
+        let errand = Errand { budget: left, lifespan, ..last.errand.clone() };
+        self.makes(before, &errand, last.not_after, key).await
+    }
+
+    /// Its process is gone, and its key with it.
+    pub async fn lost_child(&self, key: Address) -> Result<(), TickError> {
+        let children = self.children().await?;
+        match children.into_iter().find(|one| one.key == key && one.lives()) {
+            Some(child) => self.ends(child, "its process is gone").await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it can have a child now, and this one: none if so.
+    async fn bears(&self, introduced: &Introduced) -> Result<Option<Spawning>, TickError> {
+        let no = |code, reason: &str| Ok(Some(Spawning::refused(code, reason)));
+        let death = self.dying().await.map_err(|error| TickError::Books(error.into()))?;
+        if death.is_some() {
+            return no(DenialCode::NotAlive, "it dies, and has no children any more");
+        }
+        let entry = self.registry.entry(self.id).await?;
+        let Some(entry) = entry.filter(|entry| entry.state.registered && !entry.state.closed)
+        else {
+            return no(DenialCode::NotAlive, "it is not registered, or dead");
+        };
+        let phase = entry.phase_within(self.charter.staleness.into()).max(self.life.phase);
+        if phase != Phase::Thriving {
+            return no(DenialCode::Phase, "children are made in Thriving and in no other phase");
+        }
+        if self.lane.is_none() {
+            return no(DenialCode::NotTheDelegate, "it looks on, and has nothing to hand on");
+        }
+        let Introduced { introduction, proof } = introduced;
+        let asked = self.asks_for_a_child(introduction.child, introduction.nonce).await;
+        if *introduction != asked {
+            let reason = "it introduces itself to another parent, or on another chain";
+            return no(DenialCode::PolicyParty, reason);
+        }
+        if !introduction.is_proved_by(proof) {
+            return no(DenialCode::PolicyParty, "it does not show that the key is its own");
+        }
+        Ok(None)
+    }
+
+    /// A grant within its own, written down.
+    async fn makes(
+        &self,
+        id: B256,
+        errand: &Errand,
+        not_after: u64,
+        key: Address,
+    ) -> Result<Spawning, TickError> {
+        let Errand { targets, methods, calls, .. } = errand.clone();
+        // The chain counts by name and by whoever hands on: with the same key the old sum stands, with another one none does.
+        let counted = self.counted(self.grant.delegate, id).await?;
+        let budget = match errand.budget {
+            0 => 0,
+            some => some.saturating_add(counted),
+        };
+        let born = self.now();
+        let lifespan = not_after.saturating_sub(born);
+        let terms = Terms { key, id, budget, born, lifespan, targets, methods, calls };
+        let at = environment();
+        let parent = Parent::read(&self.context, &at).map_err(TickError::Adopted)?;
+        let grant = match parent.replicant(&terms, U256::ZERO) {
+            Ok(grant) => grant,
+            Err(wider) => return Ok(Spawning::refused(code_of(&wider), wider.to_string())),
+        };
+        let grant = match self.within(grant) {
+            Handing::Permitted(child) => child.delegation().clone(),
+            Handing::Refused(denials) => return Ok(Spawning::Refused(denials)),
+        };
+        let errand = errand.clone();
+        let above = self.grant.clone();
+        let upbringing = Upbringing::Asked;
+        let child = Child { id, key, errand, not_after, counted, grant, above, upbringing };
+        self.keep_child(&child).await?;
+        crash::at("replicant.asked");
+        self.goes_on_with(&child).await
+    }
+
+    /// Judged once more by its own policy's side, bound by bound, whoever wrote it.
+    fn within(&self, child: Delegation) -> Handing {
+        let facts = SigningFacts {
+            chain_id: self.node.chain_id(),
+            manager: DELEGATION_MANAGER,
+            entry_point: ENTRY_POINT,
+            registry: golem_registry(),
+            attestations: golem_attestations(),
+            owner: self.owner,
+            agent_key: self.grant.delegate,
+            session_account: self.grant.delegate,
+            environment: environment(),
+            now: self.now(),
+        };
+        ChildGrant::judge(&self.context, child, &self.cage, &facts)
+    }
+
+    /// From where it is to where it lives.
+    async fn goes_on_with(&self, known: &Child) -> Result<Spawning, TickError> {
+        let refused = |reason: &str| Ok(Spawning::refused(DenialCode::IntentUsed, reason));
+        match known.upbringing {
+            Upbringing::Living => return self.inheritance(known),
+            Upbringing::Ended { .. } => return refused("its key had its life"),
+            Upbringing::Asked => {}
+        }
+        if known.above != self.grant {
+            self.ends(known.clone(), "its parent had another grant before it was made").await?;
+            return refused("its parent has another grant by now: it needs a key of its own again");
+        }
+        let hash = known.grant.hash().0;
+        let recorded = GolemLifecycle::delegationOfCall {
+            account: self.charter.account,
+            golemId: self.id,
+            replicant: known.key,
+        };
+        if self.node.read(golem_lifecycle(), recorded).await? != hash {
+            let spawn = GolemLifecycle::spawnReplicantCall {
+                golemId: self.id,
+                replicant: known.key,
+                delegationHash: hash,
+            };
+            let call = Execution {
+                target: golem_lifecycle(),
+                value: U256::ZERO,
+                data: spawn.abi_encode().into(),
+            };
+            let name = [b"bardo child ".as_slice(), self.id.as_slice(), hash.as_slice()].concat();
+            match self.act(IntentId(keccak256(name)), &[call], "a child").await? {
+                Outcome::Done => {}
+                Outcome::Refused(denials) => {
+                    self.ends(known.clone(), "it was not made").await?;
+                    return Ok(Spawning::Refused(denials));
+                }
+                Outcome::Failed(denial) => {
+                    self.ends(known.clone(), "it was not made").await?;
+                    return Ok(Spawning::Refused(vec![denial]));
+                }
+                Outcome::Unsettled(why) => return Ok(Spawning::Unsettled(why)),
+            }
+        }
+        crash::at("replicant.recorded");
+        // What was read from the disk is judged like what was just made.
+        let child = match self.within(known.grant.clone()) {
+            Handing::Permitted(child) => child,
+            Handing::Refused(denials) => return Ok(Spawning::Refused(denials)),
+        };
+        let Some(key) = self.keys.signer().await else { return refused("there is no key") };
+        let grant = key.delegate(child).await?;
+        crash::at("replicant.signed");
+        let living = Child { grant, upbringing: Upbringing::Living, ..known.clone() };
+        self.keep_child(&living).await?;
+        crash::at("replicant.living");
+        let told = GolemEvent::ReplicantSpawned {
+            replicant: living.id,
+            session: living.key,
+            delegation_hash: living.grant.hash(),
+            expires_at: living.not_after,
+        };
+        self.fabric.emit_once(&format!("spawned-{}", living.key), &told, self.now()).await?;
+        self.inheritance(&living)
+    }
+
+    fn inheritance(&self, child: &Child) -> Result<Spawning, TickError> {
+        Ok(Spawning::Spawned(Box::new(Inheritance {
+            golem: self.id,
+            replicant: child.id,
+            owner: self.owner,
+            context: child.context()?.encode(),
+            budget: child.errand.budget,
+            high_water: self.life.high_water,
+        })))
+    }
+
+    /// Sees which of its children are over.
+    pub(crate) async fn look_after_children(&self) -> Result<(), TickError> {
+        for child in self.children().await?.into_iter().filter(Child::lives) {
+            if let Some(cause) = self.end_of(&child).await? {
+                self.ends(child, &cause).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Its own death is theirs.
+    pub(crate) async fn children_end(&self) -> Result<(), TickError> {
+        for child in self.children().await?.into_iter().filter(Child::lives) {
+            self.ends(child, "its parent is dead").await?;
+        }
+        Ok(())
+    }
+
+    /// What the chain has against it; none while it may act.
+    async fn end_of(&self, child: &Child) -> Result<Option<String>, TickError> {
+        let context = child.context()?;
+        let seen = observe(&self.node, DELEGATION_MANAGER, &context, &[]).await?;
+        let at = seen.block.timestamp;
+        let life = GrantLife::of(&context, &environment(), at, &seen.facts)?;
+        let spent = self.spent_by(child).await?;
+        Ok(match life.ended {
+            Some(Ended::WindowRefuses { .. }) => Some("its parent has another grant".to_owned()),
+            Some(ended) => Some(ended.to_string()),
+            None if at > child.not_after => Some("its time is over".to_owned()),
+            None if spent >= child.errand.budget => Some("its budget is spent".to_owned()),
+            None => None,
+        })
+    }
+
+    async fn ends(&self, child: Child, cause: &str) -> Result<(), TickError> {
+        let spent = self.spent_by(&child).await?;
+        let (id, key, at) = (child.id, child.key, self.now());
+        let upbringing = Upbringing::Ended { cause: cause.to_owned(), at, spent };
+        let lived = child.lives();
+        self.keep_child(&Child { upbringing, ..child }).await?;
+        crash::at("replicant.ended");
+        if lived {
+            let told = GolemEvent::ReplicantEnded { replicant: id, cause: cause.to_owned() };
+            self.fabric.emit_once(&format!("ended-{key}"), &told, at).await?;
+        }
+        Ok(())
+    }
+
+    /// What one has spent itself, in micro-dollars: what was counted for its name before it is left out.
+    async fn spent_by(&self, child: &Child) -> Result<u64, TickError> {
+        if let Upbringing::Ended { spent, .. } = child.upbringing {
+            return Ok(spent);
+        }
+        let counted = self.counted(child.above.delegate, child.id).await?;
+        Ok(counted.saturating_sub(child.counted))
+    }
+
+    /// What the chain has counted for a name, in micro-dollars.
+    async fn counted(&self, delegator: Address, id: B256) -> Result<u64, TickError> {
+        let manager = DELEGATION_MANAGER;
+        let asked = ReplicantBudgetEnforcer::spentByCall { manager, delegator, replicantId: id };
+        let counted = self.node.read(replicant_budget_enforcer(), asked).await?;
+        // More than the form holds is all (INV-4).
+        Ok(u64::try_from(counted).unwrap_or(u64::MAX))
+    }
+
+    /// What they have spent: its own judgement counts that with what it spent itself. A child's whole life counts for the day, as long as
+    /// it lives and a day longer.
+    pub(crate) async fn spent_by_children(&self) -> Result<Spent, TickError> {
+        let mut all = Spent::default();
+        for child in &self.children().await? {
+            let spent = self.spent_by(child).await?;
+            if child.above.delegate == self.grant.delegate {
+                all.session = all.session.saturating_add(spent);
+            }
+            let over = match child.upbringing {
+                Upbringing::Ended { at, .. } => at.saturating_add(DAY) < self.now(),
+                Upbringing::Asked | Upbringing::Living => false,
+            };
+            if !over {
+                all.day = all.day.saturating_add(spent);
+            }
+        }
+        Ok(all)
+    }
+}
+
+const fn code_of(wider: &GrantError) -> DenialCode {
+    match wider {
+        GrantError::NoReplicants { .. } | GrantError::NotListed { .. } => DenialCode::Redeemer,
+        _ => DenialCode::PolicySignature,
+    }
+}
