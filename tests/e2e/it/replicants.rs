@@ -3,10 +3,7 @@
 mod bounds;
 mod parents;
 
-use crate::{
-    books::password,
-    life::{CONSTITUTION, DAY, DOLLAR, Home},
-};
+use crate::life::{CONSTITUTION, DAY, DOLLAR, Home};
 use alloy::primitives::{Address, B256, U256, keccak256};
 use anyhow::{Context as _, Result, bail, ensure};
 use async_trait::async_trait;
@@ -17,7 +14,7 @@ use golem_chain::{LanePolicy, Node};
 use golem_custody::{BoxError, DenialCode, Introduction, Keys, Outcome as Rehearsed, Redemption};
 use golem_delegation::{Delegation, PermissionContext};
 use golem_runtime::{
-    Errand, Golem, GolemEvent, Inbox, Inheritance, Introduced, Outcome, Provisions, Rearing,
+    Errand, Golem, GolemEvent, Inbox, Inheritance, Introduced, Outcome, Rearing,
     Replicant, Spawning, Strategist, Thought, Wish, World,
 };
 use serde::{Deserialize, Serialize};
@@ -46,7 +43,7 @@ async fn parent() -> Result<Home> {
     Home::under("- goal: none of its own\n", "- every: 1h\n", |law| law.replicants = true).await
 }
 
-fn errand(usd: u64) -> Errand {
+const fn errand(usd: u64) -> Errand {
     let (budget, lifespan) = (usd * DOLLAR, 3 * DAY);
     Errand { budget, lifespan, targets: vec![], methods: vec![], calls: None }
 }
@@ -190,7 +187,7 @@ impl Nursling {
         Ok(())
     }
 
-    fn key(&self) -> Address {
+    const fn key(&self) -> Address {
         self.introduced.introduction.child
     }
 
@@ -263,7 +260,7 @@ struct Letters(Mutex<Vec<Delegation>>);
 #[async_trait]
 impl Inbox for Letters {
     async fn grants(&self) -> Result<Vec<Delegation>, BoxError> {
-        Ok(self.0.lock().map_err(|_| "poisoned")?.drain(..).collect())
+        Ok(self.0.lock().map_err(|_poisoned| "poisoned")?.drain(..).collect())
     }
 
     async fn answered(&self, _: &Delegation, words: &str) -> Result<(), BoxError> {
