@@ -1,4 +1,5 @@
 mod audit;
+mod bequest;
 mod golem;
 mod identity;
 mod onboard;
@@ -6,6 +7,7 @@ mod registry;
 mod vault;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
+pub(crate) use bequest::{BequestCommand, BequestOpenArgs};
 pub(crate) use golem::{
     FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs, ListArgs, LookArgs, RunArgs,
     WatchArgs,
@@ -66,6 +68,10 @@ pub(crate) enum Command {
     /// Verify and export a Golem's audit log
     #[command(subcommand)]
     Audit(AuditCommand),
+
+    /// Open what a dead Golem left its owner
+    #[command(subcommand)]
+    Bequest(BequestCommand),
 
     /// Write and read the terms of caveats
     #[command(subcommand)]

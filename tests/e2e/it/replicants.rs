@@ -14,8 +14,8 @@ use golem_chain::{LanePolicy, Node};
 use golem_custody::{BoxError, DenialCode, Introduction, Keys, Outcome as Rehearsed, Redemption};
 use golem_delegation::{Delegation, PermissionContext};
 use golem_runtime::{
-    Errand, Golem, GolemEvent, Inbox, Inheritance, Introduced, Outcome, Rearing,
-    Replicant, Spawning, Strategist, Thought, Wish, World,
+    Errand, Golem, GolemEvent, Inbox, Inheritance, Introduced, Outcome, Rearing, Replicant,
+    Spawning, Strategist, Thought, Wish, World,
 };
 use serde::{Deserialize, Serialize};
 use std::{

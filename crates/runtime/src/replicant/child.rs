@@ -134,6 +134,7 @@ impl Replicant {
             payees: Vec::new(),
             life,
             version,
+            folder: None,
             inbox: None,
             asleep: false,
             mandate,

@@ -1,11 +1,11 @@
 //! What becomes of children whose parent is killed, rotated, fed or dead.
 
 use super::{
-    Ask, Kin, Letters, Nursling, Reply, Sells, errand, heard, lane, on_chain, parent, said, told,
+    Ask, Kin, Letters, Nursling, Reply, Sells, errand, heard, on_chain, parent, said, told,
 };
 use crate::{
     books::password,
-    life::{CONSTITUTION, DAY, DOLLAR, HOUR, Home, awake, ticks},
+    life::{DAY, DOLLAR, HOUR, Home, awake, documents, provisions, ticks},
 };
 use alloy::{
     primitives::{B256, U256},
@@ -18,9 +18,7 @@ use bardo_testkit::STIPEND;
 use golem_chain::{Node, environment};
 use golem_custody::{DenialCode, Keys, RotationReason, Rotations};
 use golem_delegation::{grant::Grant, terms::GolemCharter};
-use golem_runtime::{
-    DeathTrigger, Documents, Golem, Outcome, Passing, Provisions, Spawning, Upbringing, Waking,
-};
+use golem_runtime::{DeathTrigger, Outcome, Passing, Provisions, Spawning, Upbringing};
 use std::{
     path::Path,
     sync::{
@@ -32,30 +30,10 @@ use std::{
 /// A parent in a process of its own: its key and its books are in its folder.
 pub(super) async fn kin(folder: &Path, node: Node, golem: B256, now: Arc<AtomicU64>) -> Result<()> {
     let config = StoreConfig { folder: folder.join("books"), golem, max_pages: None };
-    let provisions = Provisions {
-        node,
-        store: Arc::new(Store::open(&config, None)?),
-        keys: Keys::local(folder, password()?)?,
-        documents: Documents {
-            strategy: "- goal: none of its own\n".to_owned(),
-            heartbeat: "- every: 1h\n".to_owned(),
-            constitution: CONSTITUTION.to_owned(),
-        },
-        costs: Default::default(),
-        expected_days: 3_650,
-        machine_ends: None,
-        payees: Vec::new(),
-        consent: None,
-        owner_day: None,
-        lane: lane(),
-        strategist: None,
-        inbox: None,
-        clock: Arc::new(move || now.load(Ordering::Relaxed)),
-    };
-    let golem = match Golem::wake(provisions).await? {
-        Waking::Awake(golem) => golem,
-        Waking::Refused(denial) => bail!("{denial}"),
-    };
+    let store = Arc::new(Store::open(&config, None)?);
+    let documents = documents("- goal: none of its own\n", "- every: 1h\n");
+    let keys = Keys::local(folder, password()?)?;
+    let golem = awake(provisions(node, store, keys, documents, now)).await?;
     while let Some(ask) = heard()? {
         let Ask::Spawn { errand, introduced } = ask else {
             bail!("a parent is asked for children")
@@ -71,7 +49,7 @@ pub(super) async fn kin(folder: &Path, node: Node, golem: B256, now: Arc<AtomicU
 /// A Golem on its owner's machine, so that another process of it has the same key.
 async fn on_a_machine(change: impl FnOnce(&mut GolemCharter)) -> Result<Home> {
     let keys = |folder: &Path| Ok(Keys::local(folder, password()?)?);
-    Home::holding(keys, "- goal: none of its own\n", "- every: 1h\n", change).await
+    Home::keeping(keys, "- goal: none of its own\n", "- every: 1h\n", change).await
 }
 
 /// kill -9 at every step of making a child: the next process goes on with the same one, once.
