@@ -43,7 +43,7 @@ async fn parent() -> Result<Home> {
     Home::under("- goal: none of its own\n", "- every: 1h\n", |law| law.replicants = true).await
 }
 
-fn errand(usd: u64) -> Errand {
+const fn errand(usd: u64) -> Errand {
     let (budget, lifespan) = (usd * DOLLAR, 3 * DAY);
     Errand { budget, lifespan, targets: vec![], methods: vec![], calls: None }
 }
@@ -187,7 +187,7 @@ impl Nursling {
         Ok(())
     }
 
-    fn key(&self) -> Address {
+    const fn key(&self) -> Address {
         self.introduced.introduction.child
     }
 
@@ -260,7 +260,7 @@ struct Letters(Mutex<Vec<Delegation>>);
 #[async_trait]
 impl Inbox for Letters {
     async fn grants(&self) -> Result<Vec<Delegation>, BoxError> {
-        Ok(self.0.lock().map_err(|_| "poisoned")?.drain(..).collect())
+        Ok(self.0.lock().map_err(|_poisoned| "poisoned")?.drain(..).collect())
     }
 
     async fn answered(&self, _: &Delegation, words: &str) -> Result<(), BoxError> {

@@ -1,11 +1,11 @@
 //! What becomes of children whose parent is killed, rotated, fed or dead.
 
 use super::{
-    Ask, Kin, Letters, Nursling, Reply, Sells, errand, heard, lane, on_chain, parent, said, told,
+    Ask, Kin, Letters, Nursling, Reply, Sells, errand, heard, on_chain, parent, said, told,
 };
 use crate::{
     books::password,
-    life::{CONSTITUTION, DAY, DOLLAR, HOUR, Home, awake, ticks},
+    life::{DAY, DOLLAR, HOUR, Home, awake, documents, provisions, ticks},
 };
 use alloy::{
     primitives::{B256, U256},
@@ -18,9 +18,7 @@ use bardo_testkit::STIPEND;
 use golem_chain::{Node, environment};
 use golem_custody::{DenialCode, Keys, RotationReason, Rotations};
 use golem_delegation::{grant::Grant, terms::GolemCharter};
-use golem_runtime::{
-    DeathTrigger, Documents, Golem, Outcome, Passing, Provisions, Spawning, Upbringing, Waking,
-};
+use golem_runtime::{DeathTrigger, Outcome, Passing, Provisions, Spawning, Upbringing};
 use std::{
     path::Path,
     sync::{
@@ -32,31 +30,10 @@ use std::{
 /// A parent in a process of its own: its key and its books are in its folder.
 pub(super) async fn kin(folder: &Path, node: Node, golem: B256, now: Arc<AtomicU64>) -> Result<()> {
     let config = StoreConfig { folder: folder.join("books"), golem, max_pages: None };
-    let provisions = Provisions {
-        node,
-        store: Arc::new(Store::open(&config, None)?),
-        keys: Keys::local(folder, password()?)?,
-        documents: Documents {
-            strategy: "- goal: none of its own\n".to_owned(),
-            heartbeat: "- every: 1h\n".to_owned(),
-            constitution: CONSTITUTION.to_owned(),
-        },
-        costs: Default::default(),
-        expected_days: 3_650,
-        machine_ends: None,
-        payees: Vec::new(),
-        consent: None,
-        owner_day: None,
-        lane: lane(),
-        strategist: None,
-        folder: None,
-        inbox: None,
-        clock: Arc::new(move || now.load(Ordering::Relaxed)),
-    };
-    let golem = match Golem::wake(provisions).await? {
-        Waking::Awake(golem) => golem,
-        Waking::Refused(denial) => bail!("{denial}"),
-    };
+    let store = Arc::new(Store::open(&config, None)?);
+    let documents = documents("- goal: none of its own\n", "- every: 1h\n");
+    let keys = Keys::local(folder, password()?)?;
+    let golem = awake(provisions(node, store, keys, documents, now)).await?;
     while let Some(ask) = heard()? {
         let Ask::Spawn { errand, introduced } = ask else {
             bail!("a parent is asked for children")
@@ -205,7 +182,7 @@ async fn renewed(rotates: bool) -> Result<()> {
     home.stage.fund(wanted.delegate, STIPEND, U256::ZERO).await?;
     let old = golem.grant().clone();
     let signed = home.owner.grant(&home.stage.domain(), wanted)?;
-    letters.0.lock().map_err(|_| anyhow::anyhow!("poisoned"))?.push(signed);
+    letters.0.lock().map_err(|_poisoned| anyhow::anyhow!("poisoned"))?.push(signed);
     home.later(HOUR).await?;
     let _ = ticks(&mut golem).await?;
     ensure!(*golem.grant() != old, "the grant is the old one");
@@ -221,7 +198,7 @@ async fn renewed(rotates: bool) -> Result<()> {
     ensure!(child.sells(&home, 1).await?.1, "it goes on");
     home.later(HOUR).await?;
     let _ = ticks(&mut golem).await?;
-    ensure!(!golem.children().await?[0].lives());
+    ensure!(golem.children().await?.iter().all(|one| !one.lives()));
 
     // Another one in its place has what it left, and no more.
     let mut next = Nursling::born(&home, &golem).await?;
