@@ -2,6 +2,7 @@ mod audit;
 mod identity;
 mod onboard;
 mod registry;
+mod report;
 mod vault;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
@@ -10,6 +11,7 @@ pub(crate) use identity::{
 };
 pub(crate) use onboard::{OnboardAccount, OnboardArgs, OnboardMode, RunwayRequestArgs, Wishes};
 pub(crate) use registry::{RegistryCommand, StatusArgs};
+pub(crate) use report::ReportArgs;
 pub(crate) use vault::{
     DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs,
 };
@@ -57,6 +59,17 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum GolemCommand {
+    /// Write a Golem's life on one page, from its audit log and the chain
+    #[command(after_help = "Example:
+  bardo golem report --data ~/.bardo/golem --rpc URL --out report.html
+
+One HTML file that needs no network: vitality and phase, spend against the cap, what a thief could have taken, gas, every refusal in plain
+words, and whether the log is whole. Of a living Golem and of a dead one. With --json the facts themselves, too.")]
+    Report(ReportArgs),
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Verify and export a Golem's audit log
     #[command(subcommand)]
@@ -97,6 +110,10 @@ chain files: name, chain_id, testnet, and private_rpc where signed transactions 
 
 Running it again is harmless: what is there is verified, not deployed again.")]
     Deploy(DeployArgs),
+
+    /// See how a Golem lives
+    #[command(subcommand)]
+    Golem(GolemCommand),
 
     /// Register identities of agents (ERC-8004), and read them
     #[command(subcommand)]
