@@ -8,6 +8,7 @@ mod figure;
 mod log;
 mod page;
 mod story;
+mod tables;
 mod words;
 
 pub(crate) use page::render;

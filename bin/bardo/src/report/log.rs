@@ -29,7 +29,6 @@ pub(super) struct Ended {
     pub(super) at: u64,
     pub(super) hash: B256,
     pub(super) block: u64,
-    pub(super) done: bool,
     /// What was set aside for it, in micro-dollars.
     pub(super) micro_dollars: u64,
 }
@@ -76,10 +75,10 @@ impl Log {
                     log.signed.insert(*op_hash);
                 }
                 GolemEvent::IntentDone { intent, hash, block } => {
-                    log.ends(record, *hash, *block, true, aside.get(intent));
+                    log.ends(record, *hash, *block, aside.get(intent));
                 }
                 GolemEvent::IntentFailed { intent, hash, block, .. } => {
-                    log.ends(record, *hash, *block, false, aside.get(intent));
+                    log.ends(record, *hash, *block, aside.get(intent));
                 }
                 GolemEvent::IntentRefused { code, reason, enforcer, .. } => {
                     log.refused = log.refused.saturating_add(1);
@@ -102,14 +101,13 @@ impl Log {
         log
     }
 
-    fn ends(&mut self, record: &Record, hash: B256, block: u64, done: bool, aside: Option<&u64>) {
+    fn ends(&mut self, record: &Record, hash: B256, block: u64, aside: Option<&u64>) {
         self.signed.insert(hash);
         self.ended.push(Ended {
             record: record.sequence,
             at: record.at,
             hash,
             block,
-            done,
             micro_dollars: aside.copied().unwrap_or(0),
         });
     }
@@ -174,7 +172,8 @@ impl Log {
 
     /// The newest grant is the one with the highest number (SPEC D4); the same one is not kept twice.
     fn given(&mut self, at: u64, grant: &Delegation) {
-        let Ok(read) = Grant::read(grant, &environment()) else { return };
+        let environment = environment();
+        let Ok(read) = Grant::read(grant, &environment) else { return };
         let charter = read.charter().clone();
         if self.grants.last().is_none_or(|last| charter.epoch > last.charter.epoch) {
             self.grants.push(Given { at, grant: grant.clone(), charter });

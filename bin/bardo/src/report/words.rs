@@ -17,7 +17,7 @@ pub(super) const fn phase(phase: Phase) -> &'static str {
         Phase::Stable => "Stable",
         Phase::Conservation => "Conservation",
         Phase::Declining => "Declining",
-        Phase::Terminal => "Terminal",
+        _ => "Terminal",
     }
 }
 
