@@ -122,6 +122,7 @@ alloy_sol_types::sol! {
         function increaseLiquidity(IncreaseLiquidityParams params) external payable returns (uint128 liquidity, uint256 amount0, uint256 amount1);
         function decreaseLiquidity(DecreaseLiquidityParams params) external payable returns (uint256 amount0, uint256 amount1);
         function collect(CollectParams params) external payable returns (uint256 amount0, uint256 amount1);
+        function burn(uint256 tokenId) external payable;
         function positions(uint256 tokenId) external view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1);
         function ownerOf(uint256 tokenId) external view returns (address);
         function balanceOf(address owner) external view returns (uint256);
@@ -154,6 +155,8 @@ alloy_sol_types::sol! {
         function totalAssets() external view returns (uint256);
         function deposit(uint256 assets, address receiver) external returns (uint256 shares);
         function withdraw(uint256 assets, address receiver, address owner) external returns (uint256 shares);
+        function redeem(uint256 shares, address receiver, address owner) external returns (uint256 assets);
+        function maxRedeem(address owner) external view returns (uint256);
         function convertToAssets(uint256 shares) external view returns (uint256);
         function previewMint(uint256 shares) external view returns (uint256);
     }

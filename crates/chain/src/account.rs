@@ -1,3 +1,5 @@
+mod by_operation;
+
 use crate::{
     Node, OwnerError,
     node::rpc,
@@ -16,6 +18,7 @@ use bardo_bindings::framework::{
     DELEGATION_MANAGER, DeleGator, DelegationManager, HYBRID_IMPL, HybridDeleGator, MODE_BATCH,
     SIMPLE_FACTORY, STATELESS_7702_IMPL, SimpleFactory,
 };
+use by_operation::is_paused;
 use golem_custody::{Execution, OwnerSigner, P256Owner, Redemption, SessionAccount, encode_batch};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain};
 use serde::{Deserialize, Serialize};
@@ -136,7 +139,8 @@ impl Account {
     ///
     /// A 7702 account calls itself, and is upgraded in the same transaction where it has no code.
     /// A Hybrid account is deployed first where it has no code, and then obeys its owner through
-    /// a delegation to him that he signs for this one batch.
+    /// a delegation to him that he signs for this one batch; while the manager is paused, through
+    /// an operation that he hands to the entry point himself.
     pub async fn act(
         &self,
         node: &Node,
@@ -166,6 +170,10 @@ impl Account {
             }
             AccountKind::Hybrid => {
                 receipts.extend(self.create(node, owner, ceiling).await?);
+                if is_paused(node).await? {
+                    receipts.push(self.by_operation(node, owner, calls, ceiling).await?);
+                    return Ok(receipts);
+                }
                 let context = self.own_context(node.chain_id(), owner)?;
                 let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
                 let call = OwnerCall { from: self.owner, to: DELEGATION_MANAGER, data };
@@ -276,6 +284,22 @@ impl Account {
         let domain = SigningDomain { chain_id, manager: DELEGATION_MANAGER };
         let signed = owner.grant(&domain, own)?;
         PermissionContext::new(vec![signed]).map_err(|source| OwnerError::Context { source })
+    }
+
+    /// Ends `grant` by one transaction of the owner's EOA, for at most `ceiling` wei, whether or not the manager is paused.
+    pub async fn revoke(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        grant: &Delegation,
+        ceiling: U256,
+    ) -> Result<TransactionReceipt, OwnerError> {
+        if self.kind == AccountKind::Hybrid && is_paused(node).await? {
+            let (target, data) = (DELEGATION_MANAGER, revocation(grant));
+            let disable = Execution { target, value: U256::ZERO, data };
+            return self.by_operation(node, owner, &[disable], ceiling).await;
+        }
+        self.revocation(node.chain_id(), owner, grant)?.send(node, owner, ceiling).await
     }
 
     /// The transaction that ends `grant`, complete at the time of the grant.

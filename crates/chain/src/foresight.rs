@@ -1,6 +1,7 @@
 //! Dry runs in this process, on the chain's own state.
 
 mod changes;
+mod leftover;
 mod machine;
 mod state;
 mod update;
@@ -21,6 +22,7 @@ use golem_custody::{
     Act, BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption,
     SignedTransaction, Submit, TransactionPlan, given,
 };
+pub(crate) use leftover::arrived;
 use machine::{Machine, Made, Rules, Seen, Signers};
 use revm::{
     context::TxEnv,
@@ -396,6 +398,8 @@ struct Call {
     from: Address,
     to: Address,
     data: Bytes,
+    /// Coins that go along, in wei.
+    value: U256,
     gas: u64,
 }
 
@@ -405,6 +409,7 @@ impl Call {
             from: redeemer,
             to: redemption.manager(),
             data: redemption.calldata(),
+            value: U256::ZERO,
             gas: MOST_GAS,
         }
     }
@@ -413,6 +418,7 @@ impl Call {
         TransactionRequest::default()
             .with_from(self.from)
             .with_to(self.to)
+            .with_value(self.value)
             .with_input(self.data.clone())
     }
 
@@ -421,6 +427,7 @@ impl Call {
             caller: self.from,
             kind: TxKind::Call(self.to),
             data: self.data.clone(),
+            value: self.value,
             gas_limit: self.gas,
             // Nothing is paid, but a contract that asks sees a price as it will in a block.
             gas_price: within.base_fee_per_gas.unwrap_or_default().into(),
@@ -689,6 +696,7 @@ impl DryRun for Foresight {
         Ok(match act {
             Act::Redemption(redemption) => self.judge(redemption, sender).await?,
             Act::Update(update) => self.judge_update(update, sender).await?,
+            Act::Home(leftover) => self.judge_leftover(leftover, sender).await?,
         })
     }
 }

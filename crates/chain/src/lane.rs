@@ -2,7 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Node,
-    foresight::{recorded, redeemed},
+    foresight::{arrived, recorded, redeemed},
     node::{LOOKS, Taken, asks_for_more},
 };
 use alloy::{
@@ -152,12 +152,12 @@ impl LaneFault {
 /// undid, is handed to it again as it was signed. So of everything that is signed for one redemption at most one can
 /// take effect.
 pub struct Lane<K> {
-    foresight: Arc<Foresight>,
+    pub(crate) foresight: Arc<Foresight>,
     submission: Node,
     key: K,
-    mandate: Mandate,
+    pub(crate) mandate: Mandate,
     policy: LanePolicy,
-    clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    pub(crate) clock: Box<dyn Fn() -> u64 + Send + Sync>,
     tell: Box<dyn Fn(B256) + Send + Sync>,
     next: Mutex<u64>,
     /// All that was signed and is not known to be settled. Whoever waits for one holds it; what nobody holds was given up on.
@@ -379,6 +379,7 @@ impl<K: SessionSigner> Lane<K> {
                 Act::Update(update) => {
                     self.foresight.autopsy_of_update(&receipt, update, self.sender()).await
                 }
+                Act::Home(_) => Ok(Denial::new(DenialCode::Reverted, "it failed in its block")),
             };
             let cause = cause.unwrap_or_else(|_fault| {
                 Denial::new(
@@ -674,6 +675,7 @@ pub(crate) fn shown(receipt: &TransactionReceipt, act: &Act, sender: Address) ->
     match act {
         Act::Redemption(redemption) => redeemed(logs, redemption, sender),
         Act::Update(update) => recorded(logs, update),
+        Act::Home(leftover) => arrived(logs, leftover, sender),
     }
 }
 

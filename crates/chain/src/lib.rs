@@ -22,6 +22,7 @@ mod snapshot;
 mod survey;
 mod swap_grant;
 mod transport;
+mod undertaker;
 mod vault;
 mod watch;
 
@@ -50,5 +51,6 @@ pub use shared::SharedAccount;
 pub use survey::{Part, Place, Standing, places};
 pub use swap_grant::SwapGrant;
 pub use transport::redacted;
+pub use undertaker::{EstateError, GrantedEstate};
 pub use vault::{AccountCode, Holdings, Moved, Withdrawal, Withdrawn, account_code};
 pub use watch::{End, Heads, WatchFault, watch};

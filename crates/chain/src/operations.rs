@@ -447,6 +447,7 @@ impl<K: SessionSigner> Operations<K> {
     async fn cause(&self, log: &Log, act: &Act, receipt: &Receipt) -> Denial {
         let redemption = match act {
             Act::Redemption(redemption) => redemption,
+            Act::Home(_) => return unknown_cause(),
             Act::Update(update) => {
                 let cause = self.foresight.autopsy_of_update(receipt, update, self.address()).await;
                 return cause.unwrap_or_else(|_fault| unknown_cause());

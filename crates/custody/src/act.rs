@@ -1,13 +1,14 @@
 //! What a session key can ask the chain for. The set is closed: whatever is not one of these cannot be proposed, and so not be signed.
 
-use crate::Redemption;
-use alloy_primitives::{Address, B256, Bytes};
+use crate::{Asset, Redemption};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, SolInterface as _};
 use bardo_bindings::{
     GolemRegistry::{
         self, GolemRegistryCalls, closeCall, heartbeatCall, setDreamingCall, updatePadCall,
         updateVitalityCall,
     },
+    defi::Erc20,
     golem_registry,
 };
 use golem_delegation::grant::Phase;
@@ -120,6 +121,61 @@ impl RegistryUpdate {
     }
 }
 
+/// What a session key has of its own and sends to its owner: gas money, and runway that was not used (SPEC C19, D25). The books take it
+/// for nobody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The owner.
+    pub to: Address,
+    /// Of what.
+    pub asset: Asset,
+    /// How much, in base units.
+    pub amount: U256,
+}
+
+impl Leftover {
+    fn target(&self) -> Address {
+        match self.asset {
+            Asset::Native => self.to,
+            Asset::Erc20(token) => token,
+        }
+    }
+
+    fn calldata(&self) -> Bytes {
+        match self.asset {
+            Asset::Native => Bytes::new(),
+            Asset::Erc20(_) => {
+                Erc20::transferCall { to: self.to, amount: self.amount }.abi_encode().into()
+            }
+        }
+    }
+
+    const fn coins(&self) -> U256 {
+        match self.asset {
+            Asset::Native => self.amount,
+            Asset::Erc20(_) => U256::ZERO,
+        }
+    }
+
+    fn decode(target: Address, coins: U256, calldata: &[u8]) -> Option<Self> {
+        if calldata.is_empty() {
+            return Some(Self { to: target, asset: Asset::Native, amount: coins });
+        }
+        let call = Erc20::transferCall::abi_decode_validate(calldata).ok()?;
+        let read = Self { to: call.to, asset: Asset::Erc20(target), amount: call.amount };
+        (coins.is_zero() && read.calldata().as_ref() == calldata).then_some(read)
+    }
+
+    /// In words for the books.
+    pub(crate) fn told(&self) -> Value {
+        let token = match self.asset {
+            Asset::Native => None,
+            Asset::Erc20(token) => Some(token),
+        };
+        json!({ "to": self.to, "token": token, "amount": self.amount })
+    }
+}
+
 /// What a session key asks the chain for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "made once for an intent; most are the large one")]
@@ -128,6 +184,8 @@ pub enum Act {
     Redemption(Redemption),
     /// Something that the Golem says of itself.
     Update(RegistryUpdate),
+    /// What the key itself has, for its owner.
+    Home(Leftover),
 }
 
 impl Act {
@@ -137,6 +195,7 @@ impl Act {
         match self {
             Self::Redemption(redemption) => redemption.manager(),
             Self::Update(_) => golem_registry(),
+            Self::Home(leftover) => leftover.target(),
         }
     }
 
@@ -146,10 +205,28 @@ impl Act {
         match self {
             Self::Redemption(redemption) => redemption.calldata(),
             Self::Update(update) => update.calldata(),
+            Self::Home(leftover) => leftover.calldata(),
         }
     }
 
-    /// From a call that was written here; none if it is any other.
+    /// And with how many coins of the key's own, in wei.
+    #[must_use]
+    pub const fn coins(&self) -> U256 {
+        match self {
+            Self::Redemption(_) | Self::Update(_) => U256::ZERO,
+            Self::Home(leftover) => leftover.coins(),
+        }
+    }
+
+    /// From a transaction that was written here; none if it is any other.
+    #[must_use]
+    pub fn of_transaction(target: Address, coins: U256, calldata: &[u8]) -> Option<Self> {
+        let home = || Leftover::decode(target, coins, calldata).map(Self::Home);
+        let without = || Self::decode(target, calldata);
+        if coins.is_zero() { without().or_else(home) } else { home() }
+    }
+
+    /// From a call without coins that was written here; none if it is any other, or sends what is the key's own.
     #[must_use]
     pub fn decode(target: Address, calldata: &[u8]) -> Option<Self> {
         if target == golem_registry() {
@@ -165,6 +242,7 @@ impl Act {
                 format!("delegation {}", redemption.context().leaf().hash())
             }
             Self::Update(update) => format!("what Golem {} says of itself", update.golem),
+            Self::Home(leftover) => format!("what goes home to {}", leftover.to),
         }
     }
 }
@@ -172,6 +250,12 @@ impl Act {
 impl From<Redemption> for Act {
     fn from(redemption: Redemption) -> Self {
         Self::Redemption(redemption)
+    }
+}
+
+impl From<Leftover> for Act {
+    fn from(leftover: Leftover) -> Self {
+        Self::Home(leftover)
     }
 }
 

@@ -241,8 +241,8 @@ impl Carried for SignedTransaction {
     }
 
     fn act(&self) -> Option<Act> {
-        let (to, data) = self.call()?;
-        Act::decode(to, &data)
+        let (to, coins, data) = self.call()?;
+        Act::of_transaction(to, coins, &data)
     }
 
     fn read(hash: B256, bytes: &Bytes) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! What the kernel needs of a disk. Every method returns once the disk has it: what was promised survives a crash.
 
 use crate::{BoxError, Denial};
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{Eip712Domain, SolStruct, eip712_domain};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,20 @@ mod typed {
 /// Names an intent. Whoever proposes it chooses it, once: the books take no second intent of the same name (INV-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct IntentId(pub B256);
+
+impl IntentId {
+    /// The name of a part of what this one names. Whoever knows the whole and the part finds it again.
+    #[must_use]
+    pub fn part(self, part: &str) -> Self {
+        Self(keccak256([self.0.as_slice(), b" part ", part.as_bytes()].concat()))
+    }
+
+    /// The name of the same deed once more, after an attempt at it that can never take effect.
+    #[must_use]
+    pub fn again(self) -> Self {
+        Self(keccak256([self.0.as_slice(), b"again"].concat()))
+    }
+}
 
 /// What the books have of an intent before anything is signed (INV-5).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,6 +179,9 @@ pub trait Books: Send + Sync {
 
     /// What has not ended, the oldest first.
     async fn open(&self) -> Result<Vec<Open>, BoxError>;
+
+    /// How an intent ended; none where it has not, and where there never was one of this name.
+    async fn ended(&self, intent: IntentId) -> Result<Option<Ending>, BoxError>;
 }
 
 /// The newest record of an audit chain.

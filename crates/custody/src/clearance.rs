@@ -222,7 +222,7 @@ impl ByTransaction {
     pub(crate) fn into_parts(self, act: &Act) -> (TransactionPlan, Body) {
         let body = Body {
             to: act.target(),
-            value: U256::ZERO,
+            value: act.coins(),
             data: act.calldata(),
             gas_limit: self.gas_limit,
             authorizations: vec![],
@@ -378,7 +378,9 @@ pub async fn rehearse<C: DryRun + Submit + ?Sized>(
         .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
     let gas_limit = given(preview.gas).saturating_add(apart(preview.gas));
     let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
-    if let Some(denial) = policy.against(worst, plan.balance, redeemer) {
+    // What is sent is not there for gas.
+    let balance = plan.balance.saturating_sub(judged.act().coins());
+    if let Some(denial) = policy.against(worst, balance, redeemer) {
         return Ok(Rehearsal::Refused(denial));
     }
     let way = ByTransaction { plan, gas_limit };

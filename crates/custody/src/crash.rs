@@ -89,6 +89,12 @@ failpoints! {
     OnboardingSummons = "onboarding.summons",
     /// As its name says.
     OnboardingSummoned = "onboarding.summoned",
+    /// A mode is chosen, which the onboarding's step does not say yet.
+    CustodyChosen = "custody.chosen",
+    /// It is bound, and what was made for it is not written down.
+    CustodyBound = "custody.bound",
+    /// The first tick has fixed it, and is not written down.
+    CustodyFixed = "custody.fixed",
     /// A sum is set aside for an intent, and nothing is signed.
     IntentReserved = "intent.reserved",
     /// It is signed, and nobody has that.

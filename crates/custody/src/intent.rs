@@ -2,9 +2,9 @@
 
 use crate::{
     Act, Approvals, Approving, Books, BoxError, Caps, CustodyError, Denial, DenialCode, Entry,
-    IntentId, Question, Redemption, RegistryUpdate, Reserving, crash::Failpoint,
+    IntentId, Leftover, Question, Redemption, RegistryUpdate, Reserving, crash::Failpoint,
 };
-use alloy_primitives::{Address, B256, keccak256};
+use alloy_primitives::{Address, B256};
 use alloy_signer::k256::elliptic_curve::rand_core::{OsRng, RngCore as _};
 use bardo_bindings::golem_charter_enforcer;
 use golem_delegation::terms::GolemCharter;
@@ -146,8 +146,8 @@ enum By {
     Itself,
 }
 
-/// Something that the owner's policy permits, or that he asked for himself, or a Golem's word about itself. Only [`Proposed`] and
-/// [`Judged::said`] make one, and whoever rehearses it has it no more.
+/// Something that the owner's policy permits, or that he asked for himself, or a Golem's word about itself. Only [`Proposed`],
+/// [`Judged::said`] and [`Judged::leftover`] make one, and whoever rehearses it has it no more.
 ///
 /// ```compile_fail,E0599
 /// # use golem_custody::Judged;
@@ -184,6 +184,13 @@ impl Judged {
         proposed.judged(Some(digest), most, By::Runway)
     }
 
+    /// What the key itself has, for its owner. There is nothing to judge in it either: it is his, and the books take it for nobody
+    /// else.
+    pub fn leftover(intent: IntentId, leftover: Leftover) -> Self {
+        let (act, what) = (Act::Home(leftover), Value::Null);
+        Self { intent, act, what, digest: None, most: 0, by: By::Itself, approved: false }
+    }
+
     /// Its name.
     #[must_use]
     pub const fn intent(&self) -> IntentId {
@@ -211,8 +218,7 @@ impl Judged {
     /// The same deed once more, after the first attempt at it can never take effect: under a name of its own, that whoever knows
     /// the first can find.
     pub(crate) fn again(mut self) -> Self {
-        let before = self.intent.0;
-        self.intent = IntentId(keccak256([before.as_slice(), b"again"].concat()));
+        self.intent = self.intent.again();
         self
     }
 
@@ -225,6 +231,7 @@ impl Judged {
         };
         let what = match &self.act {
             Act::Update(update) => json!({ "update": update.told(), "judgedBy": by }),
+            Act::Home(leftover) => json!({ "home": leftover.told(), "judgedBy": by }),
             Act::Redemption(redemption) => {
                 let told = |(account, call): (Address, &crate::Execution)| {
                     let (target, value, data) = (call.target, call.value, &call.data);
@@ -316,6 +323,13 @@ impl Mandate {
         {
             let reason =
                 format!("{} speaks for itself alone, and not for {}", self.golem, update.golem);
+            return Ok(Some(Denial::new(DenialCode::PolicyParty, reason)));
+        }
+        if let Act::Home(leftover) = judged.act()
+            && leftover.to != self.owner
+        {
+            let reason =
+                format!("a key's own money goes to {}, and not to {}", self.owner, leftover.to);
             return Ok(Some(Denial::new(DenialCode::PolicyParty, reason)));
         }
         if let Some(denial) = self.approve(judged, now).await? {

@@ -34,7 +34,7 @@ mod settlement;
 mod sign_in;
 mod transaction;
 
-pub use act::{Act, Mood, RegistryUpdate, Says};
+pub use act::{Act, Leftover, Mood, RegistryUpdate, Says};
 pub use afloat::{Afloat, Carried, Sealed, Unkept};
 pub use books::{
     Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
@@ -69,8 +69,8 @@ pub use mode::{
 };
 pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
 pub use operation::{
-    ByOperation, Operate, OperationDraft, OperationPlan, SessionAccount, SignedOperation,
-    rehearse_operation,
+    ByOperation, Operate, OperationDraft, OperationPlan, OwnOperation, SessionAccount,
+    SignedOperation, rehearse_operation,
 };
 pub use owner::OwnerSigner;
 pub use ports::{

@@ -121,6 +121,12 @@ impl Books for MemoryBooks {
         let open = kept.intents.iter().filter(|(.., ending)| ending.is_none());
         Ok(open.map(|(entry, bids, _)| Open { entry: entry.clone(), bids: bids.clone() }).collect())
     }
+
+    async fn ended(&self, intent: IntentId) -> Result<Option<Ending>, BoxError> {
+        let kept = self.kept();
+        let found = kept.intents.iter().find(|(entry, ..)| entry.intent == intent);
+        Ok(found.and_then(|(.., ending)| ending.clone()))
+    }
 }
 
 #[async_trait]

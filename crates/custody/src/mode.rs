@@ -11,6 +11,7 @@
 
 use crate::{
     BoxError, CustodyMode, EmbeddedWallet, Keyring as _, Keys, Presence, Steps, WalletService,
+    crash::Failpoint,
 };
 use alloy_primitives::Address;
 use async_trait::async_trait;
@@ -316,7 +317,7 @@ impl<'a, S: Steps> CustodyChoice<'a, S> {
             (version, _) => {
                 let open = Choice::Open { mode: wanted };
                 self.write(version, &open, now).await?;
-                crate::crash::at("custody.chosen");
+                Failpoint::CustodyChosen.reached();
                 Ok(Choosing::Taken(open))
             }
         }
@@ -332,7 +333,7 @@ impl<'a, S: Steps> CustodyChoice<'a, S> {
             }
             (version, Some(Choice::Open { mode })) => {
                 self.write(version, &Choice::Bound { mode, since: now }, now).await?;
-                crate::crash::at("custody.bound");
+                Failpoint::CustodyBound.reached();
                 Ok(Binding::To(mode))
             }
         }
@@ -345,7 +346,7 @@ impl<'a, S: Steps> CustodyChoice<'a, S> {
             (_, Some(Choice::Fixed { mode, .. })) => Ok(Ticking::In(mode)),
             (version, Some(Choice::Open { mode } | Choice::Bound { mode, .. })) => {
                 self.write(version, &Choice::Fixed { mode, since: now }, now).await?;
-                crate::crash::at("custody.fixed");
+                Failpoint::CustodyFixed.reached();
                 Ok(Ticking::In(mode))
             }
         }

@@ -1,7 +1,8 @@
 use crate::{
-    Act, BoxError, ClearingPolicy, CustodyError, DryRun, Judged, Offer, Outcome, Rehearsal,
-    Rehearsed,
+    Act, BoxError, ClearingPolicy, CustodyError, DryRun, Execution, Judged, Offer, Outcome,
+    Rehearsal, Rehearsed,
     clearance::{apart, previewed},
+    redemption::encode_batch,
     transaction::sign_digest,
 };
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
@@ -10,7 +11,8 @@ use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{Eip712Domain, SolCall, SolStruct, SolValue};
 use async_trait::async_trait;
 use bardo_bindings::framework::{
-    DeleGator, ENTRY_POINT, MODE_SINGLE, PackedUserOperation, SIMPLE_FACTORY, STATELESS_7702_IMPL,
+    DeleGator, ENTRY_POINT, MODE_BATCH, MODE_SINGLE, PackedUserOperation, SIMPLE_FACTORY,
+    STATELESS_7702_IMPL,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -108,6 +110,49 @@ impl OperationPlan {
     }
 }
 
+/// An operation of an owner's own vault that he hands to the entry point himself: the way in while the manager is paused.
+///
+/// It bids nothing. Who sends it pays for it as for any transaction, the vault pays nobody, and no bundler gains by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnOperation {
+    /// Chain the operation is for.
+    pub chain_id: u64,
+    /// The Hybrid account that he rules.
+    pub vault: Address,
+    /// The account's next nonce at the entry point.
+    pub nonce: U256,
+    /// Gas of the calls.
+    pub call_gas: u128,
+}
+
+impl OwnOperation {
+    /// Gas of checking the owner's signature.
+    const VERIFICATION_GAS: u128 = 300_000;
+
+    pub(crate) fn signed(
+        &self,
+        calls: &[Execution],
+        sign: impl FnOnce(&B256) -> Result<Bytes, CustodyError>,
+    ) -> Result<SignedOperation, CustodyError> {
+        let batch =
+            DeleGator::executeCall { mode: MODE_BATCH, executionCalldata: encode_batch(calls) };
+        let account = SessionAccount::Hybrid { address: self.vault, creation: Bytes::new() };
+        let draft = OperationDraft { account, call: batch.abi_encode().into() };
+        let plan = OperationPlan {
+            chain_id: self.chain_id,
+            nonce: self.nonce,
+            upgrade_at: None,
+            create: false,
+            call_gas: self.call_gas,
+            verification_gas: Self::VERIFICATION_GAS,
+            pre_verification_gas: U256::ZERO,
+            offer: Offer { max_fee_per_gas: 0, max_priority_fee_per_gas: 0 },
+            balance: U256::ZERO,
+        };
+        signed_by(draft, plan, None, sign)
+    }
+}
+
 /// A redemption's own operation, of a session account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByOperation {
@@ -168,7 +213,7 @@ pub async fn rehearse_operation<C: DryRun + Operate + ?Sized>(
 
 impl OperationDraft {
     fn of(account: SessionAccount, act: &Act) -> Self {
-        let inner = (act.target(), U256::ZERO, act.calldata()).abi_encode_packed();
+        let inner = (act.target(), act.coins(), act.calldata()).abi_encode_packed();
         let call = DeleGator::executeCall { mode: MODE_SINGLE, executionCalldata: inner.into() };
         Self { account, call: call.abi_encode().into() }
     }
@@ -179,10 +224,10 @@ impl OperationDraft {
         let call = DeleGator::executeCall::abi_decode_validate(&self.call).ok()?;
         let (target, rest) = call.executionCalldata.split_first_chunk::<20>()?;
         let (value, data) = rest.split_first_chunk::<32>()?;
-        let act = Act::decode(Address::from(*target), data)?;
+        let coins = U256::from_be_bytes(*value);
+        let act = Act::of_transaction(Address::from(*target), coins, data)?;
         // Every byte of it, and none beside it.
-        let same = Self::of(self.account.clone(), &act) == *self && *value == [0; 32];
-        same.then_some(act)
+        (Self::of(self.account.clone(), &act) == *self).then_some(act)
     }
 }
 

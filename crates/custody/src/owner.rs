@@ -1,6 +1,6 @@
 use crate::{
-    Answer, BoxError, CustodyError, KeyFileError, Password, Question, SignIn, SignedTransaction,
-    TransactionPlan, keyfile,
+    Answer, BoxError, CustodyError, Execution, KeyFileError, OwnOperation, Password, Question,
+    SignIn, SignedOperation, SignedTransaction, TransactionPlan, keyfile,
     secret::Kept,
     transaction::{self, Body, sign_digest},
 };
@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// An owner's key on his own command line (SPEC G14).
 ///
-/// It signs grants, the account's upgrade, and transactions he asks for. No Golem ever has one.
+/// It signs grants, the account's upgrade, and transactions and operations of his vault that he asks for. No Golem ever has one.
 #[expect(missing_debug_implementations, reason = "INV-2: a secret is never shown")]
 pub struct OwnerSigner {
     address: Address,
@@ -71,6 +71,20 @@ impl OwnerSigner {
             .with(|key| sign_digest(key, &domain.digest(&delegation)))
             .map_err(|e| self.failed(e.into()))?;
         Ok(delegation.signed(signature.as_bytes().to_vec()))
+    }
+
+    /// Signs an operation by which his own vault does `calls`, all or none, and which he hands to the entry point himself. It bids
+    /// nothing, and is good once: under its nonce, on its chain, for that vault.
+    pub fn operation(
+        &self,
+        own: &OwnOperation,
+        calls: &[Execution],
+    ) -> Result<SignedOperation, CustodyError> {
+        own.signed(calls, |digest| {
+            let signature = self.key.with(|key| sign_digest(key, digest));
+            let signature = signature.map_err(|source| self.failed(source.into()))?;
+            Ok(signature.as_bytes().into())
+        })
     }
 
     /// Signs that it is he who asks (ERC-4361).

@@ -64,10 +64,10 @@ impl SignedTransaction {
         Some(TxEnvelope::decode_2718_exact(&self.raw).ok()?.nonce())
     }
 
-    /// Whom it calls, and with what.
-    pub(crate) fn call(&self) -> Option<(Address, Bytes)> {
+    /// Whom it calls, with how many coins, and with what.
+    pub(crate) fn call(&self) -> Option<(Address, U256, Bytes)> {
         let envelope = TxEnvelope::decode_2718_exact(&self.raw).ok()?;
-        Some((envelope.to()?, envelope.input().clone()))
+        Some((envelope.to()?, envelope.value(), envelope.input().clone()))
     }
 }
 

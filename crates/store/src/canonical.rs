@@ -81,8 +81,10 @@ pub(crate) fn write(value: &Value, depth: usize, out: &mut String) -> Result<(),
 /// As RFC 8785 has strings: the short escapes, `\u00xx` for the other control characters, everything else as it is.
 fn quoted(text: &str, out: &mut String) {
     out.push('"');
-    for char in text.chars() {
-        match char {
+    let mut rest = text;
+    while let Some((plain, escaped, after)) = next_escape(rest) {
+        out.push_str(plain);
+        match escaped {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\u{8}' => out.push_str("\\b"),
@@ -90,11 +92,21 @@ fn quoted(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            control if control < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(control))),
-            other => out.push(other),
+            control => out.push_str(&format!("\\u{:04x}", u32::from(control))),
         }
+        rest = after;
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+/// What comes before the first character that has to be escaped, that character, and what comes after it.
+fn next_escape(text: &str) -> Option<(&str, char, &str)> {
+    // All of them are of one byte, and no byte of a longer one is below 0x80.
+    let here = text.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\'))?;
+    let (plain, rest) = text.split_at_checked(here)?;
+    let mut rest = rest.chars();
+    Some((plain, rest.next()?, rest.as_str()))
 }
 
 /// Levels that a line has around a body.

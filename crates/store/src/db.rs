@@ -9,13 +9,14 @@ mod cursors;
 mod grimoire;
 mod ledger;
 mod schema;
+mod standing;
 mod steps;
 
 pub(crate) use audit::{
     Draft, append, audit_head, keep_seal, read_after, read_records, read_seals, refuse_forged,
 };
 pub(crate) use books::{
-    Request, Settlement, Signed, keep_bid, known, open_intents, reserve, settle, spent_by,
+    Request, Settlement, Signed, ended, keep_bid, known, open_intents, reserve, settle, spent_by,
 };
 pub(crate) use cursors::{advance_cursor, begin_cursor, cursor};
 pub(crate) use grimoire::{list, remember, search};
@@ -23,6 +24,7 @@ pub use ledger::Replying;
 pub(crate) use ledger::{
     Held, Hold, ask, consume, hold, read_answer, reconcile, release, reply, waiting,
 };
+pub(crate) use standing::Standing;
 pub(crate) use steps::{Advance, advance, load};
 
 use crate::{StoreError, place};

@@ -176,7 +176,7 @@ fn reserve(desk: Desk<'_>, request: &Request) -> Result<Reserving, StoreError> {
         }
         Some(Err(error)) => return Err(StoreError::Ledger(error.clone())),
     };
-    let reserving = db::reserve(desk.connection, request, refused)?;
+    let reserving = db::reserve(desk.connection, desk.standing, request, refused)?;
     if let (Reserving::Refused(_), Some(Ok(Held::Made))) = (&reserving, desk.held) {
         desk.release.push(intent);
     }
@@ -202,14 +202,14 @@ impl Books for Store {
 
     async fn signed(&self, intent: IntentId, bid: &Bid, at: u64) -> Result<(), BoxError> {
         let signed = Signed::new(intent, bid, at)?;
-        let work = move |desk: Desk<'_>| db::keep_bid(desk.connection, &signed);
+        let work = move |desk: Desk<'_>| db::keep_bid(desk.connection, desk.standing, &signed);
         Ok(self.writer.write("keeping a signature", None, work).await?)
     }
 
     async fn settle(&self, intent: IntentId, ending: &Ending, at: u64) -> Result<(), BoxError> {
         let settlement = Settlement::new(intent, ending, at)?;
         let work = move |desk: Desk<'_>| {
-            if db::settle(desk.connection, &settlement)? {
+            if db::settle(desk.connection, desk.standing, &settlement)? {
                 desk.release.push(settlement.intent);
             }
             Ok(())
@@ -221,13 +221,18 @@ impl Books for Store {
         let read = |database: &mut Database| db::open_intents(database.reading());
         Ok(self.reader.ask("reading what is open", read).await?)
     }
+
+    async fn ended(&self, intent: IntentId) -> Result<Option<Ending>, BoxError> {
+        let read = move |database: &mut Database| db::ended(database.reading(), intent);
+        Ok(self.reader.ask("reading how an intent ended", read).await?)
+    }
 }
 
 #[async_trait]
 impl Audit for Store {
     async fn note(&self, kind: &str, body: &Value, at: u64) -> Result<AuditHead, BoxError> {
         let draft = Draft::new(kind, body, at)?;
-        let work = move |desk: Desk<'_>| db::append(desk.connection, &draft);
+        let work = move |desk: Desk<'_>| db::append(desk.connection, desk.standing, &draft);
         Ok(self.writer.write("adding to the audit chain", None, work).await?)
     }
 
@@ -254,7 +259,7 @@ impl Steps for Store {
 
     async fn advance(&self, name: &str, from: u64, to: &Value, at: u64) -> Result<(), BoxError> {
         let step = Advance::new(name, from, to, at)?;
-        let work = move |desk: Desk<'_>| db::advance(desk.connection, &step);
+        let work = move |desk: Desk<'_>| db::advance(desk.connection, desk.standing, &step);
         Ok(self.writer.write("moving a step", None, work).await?)
     }
 }

@@ -13,7 +13,7 @@
 
 use crate::{
     StoreError,
-    db::{self, Database, Held, Hold, Part},
+    db::{self, Database, Held, Hold, Part, Standing},
     error::{is_disk_failure, is_uncertain},
     place::Lock,
 };
@@ -40,6 +40,8 @@ const LINGER: Duration = Duration::from_micros(500);
 /// What a caller's work sees.
 pub(crate) struct Desk<'a> {
     pub(crate) connection: &'a Connection,
+    /// What is known of the file already.
+    pub(crate) standing: &'a mut Standing,
     /// What the owner's ledger said, where there is one and it was asked.
     pub(crate) held: Option<&'a Result<Held, Arc<StoreError>>>,
     /// Sums that the owner's ledger gives back once this is committed.
@@ -337,9 +339,15 @@ impl Scribe {
         release: &mut Vec<IntentId>,
     ) -> Result<bool, Arc<rusqlite::Error>> {
         let together = self.books.begin()?;
+        let mut standing = Standing::default();
         for (job, held) in batch.iter_mut().zip(held) {
-            let connection = together.writing();
-            if job.write(Desk { connection, held: held.as_ref(), release: &mut *release }) {
+            let desk = Desk {
+                connection: together.writing(),
+                standing: &mut standing,
+                held: held.as_ref(),
+                release: &mut *release,
+            };
+            if job.write(desk) {
                 continue;
             }
             return match job.cause() {
@@ -348,6 +356,7 @@ impl Scribe {
                 _ => together.take_back().map(|()| false).map_err(Arc::new),
             };
         }
+        standing.count(together.writing())?;
         together.commit()?;
         Ok(true)
     }
@@ -359,11 +368,16 @@ impl Scribe {
         release: &mut Vec<IntentId>,
     ) -> Result<(), Arc<rusqlite::Error>> {
         let mut together = self.books.begin()?;
+        let mut standing = Standing::default();
         for (job, held) in batch.iter_mut().zip(held) {
             let part = together.part()?;
-            let mut gives = Vec::new();
-            let desk =
-                Desk { connection: part.writing(), held: held.as_ref(), release: &mut gives };
+            let (mut then, mut gives) = (standing.clone(), Vec::new());
+            let desk = Desk {
+                connection: part.writing(),
+                standing: &mut then,
+                held: held.as_ref(),
+                release: &mut gives,
+            };
             let kept = job.write(desk);
             // Without this look the next part would begin, and commit, a transaction of its own.
             if let (true, Some(cause)) = (part.is_gone(), job.cause()) {
@@ -371,11 +385,13 @@ impl Scribe {
             }
             finish(part, kept)?;
             if kept {
+                standing = then;
                 release.append(&mut gives);
             } else if let (Some(Ok(Held::Made)), Some(hold)) = (held, job.hold()) {
                 release.push(hold.intent);
             }
         }
+        standing.count(together.writing())?;
         Ok(together.commit()?)
     }
 

@@ -25,6 +25,7 @@ mod raw;
 mod recovery;
 mod repository;
 mod safety;
+mod settlement;
 mod slice;
 mod terms;
 mod thief;

@@ -145,7 +145,10 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
                 PlannedKey::Elsewhere(session) => *session,
                 _ => opened(key, &args.data).await?,
             };
-            means(&law_for(session).map_err(|_off| "the charter does not fit the key")?)
+            match law_for(session) {
+                Ok(law) => means(&law),
+                Err(Failure::Use(error) | Failure::Fault(error)) => Err(error.into()),
+            }
         }
     };
     let onboarded = match way.run(&request, set_up, now).await {

@@ -314,15 +314,16 @@ async fn alone(
     key: &OwnerSigner,
     ceiling: U256,
 ) -> Result<TransactionReceipt, OwnerError> {
-    let call = match what {
-        What::Grant(grant) => Account::ruled_by(node, key.address(), grant.delegator)
-            .await?
-            .revocation(node.chain_id(), key, grant)?,
-        What::Golem(_) | What::All => {
-            OwnerCall { from: key.address(), to: golem_registry(), data: what.call() }
+    match what {
+        What::Grant(grant) => {
+            let account = Account::ruled_by(node, key.address(), grant.delegator).await?;
+            account.revoke(node, key, grant, ceiling).await
         }
-    };
-    call.send(node, key, ceiling).await
+        What::Golem(_) | What::All => {
+            let call = OwnerCall { from: key.address(), to: golem_registry(), data: what.call() };
+            call.send(node, key, ceiling).await
+        }
+    }
 }
 
 /// By an account that several keys rule: they sign, and one of them sends.

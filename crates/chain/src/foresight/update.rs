@@ -3,7 +3,7 @@
 use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread};
 use crate::{ChainFault, registry::refused_because};
 use alloy::{
-    primitives::{Address, Log},
+    primitives::{Address, Log, U256},
     sol_types::SolEvent as _,
 };
 use bardo_bindings::{GolemRegistry, golem_registry};
@@ -61,7 +61,8 @@ impl Foresight {
 
 impl Call {
     fn saying(update: &RegistryUpdate, sender: Address) -> Self {
-        Self { from: sender, to: golem_registry(), data: update.calldata(), gas: MOST_GAS }
+        let (to, data) = (golem_registry(), update.calldata());
+        Self { from: sender, to, data, value: U256::ZERO, gas: MOST_GAS }
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a session key can ask the chain for, and nothing else (INV-1, INV-4).
 
 use crate::clearance::redemption;
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use bardo_bindings::golem_registry;
-use golem_custody::{Act, Mood, RegistryUpdate, Says};
+use golem_custody::{Act, Asset, Leftover, Mood, RegistryUpdate, Says};
 use golem_delegation::grant::Phase;
 use proptest::prelude::*;
 
@@ -36,6 +36,28 @@ fn a_word_is_said_to_the_registry_and_a_redemption_is_not() {
     assert_eq!(Act::decode(Address::repeat_byte(9), &word.calldata()), None);
     let other = Act::from(redemption());
     assert_eq!(Act::decode(golem_registry(), &other.calldata()), None);
+}
+
+/// What goes home is read from a transaction as it was written, and from no call of an account's that has no coins with it.
+#[test]
+fn what_goes_home_is_read_as_it_was_written() {
+    let (to, amount) = (Address::repeat_byte(7), U256::from(5));
+    for asset in [Asset::Native, Asset::Erc20(Address::repeat_byte(8))] {
+        let act = Act::from(Leftover { to, asset, amount });
+        let read = Act::of_transaction(act.target(), act.coins(), &act.calldata());
+        assert_eq!(read, Some(act.clone()), "{asset:?}");
+        assert_eq!(Act::decode(act.target(), &act.calldata()), None, "{asset:?}");
+    }
+    let coins = Act::from(Leftover { to, asset: Asset::Native, amount });
+    assert_eq!((coins.target(), coins.coins()), (to, amount));
+    // Coins go along with nothing else.
+    let words = Act::from(RegistryUpdate { golem: GOLEM, says: Says::Died });
+    assert_eq!(Act::of_transaction(words.target(), amount, &words.calldata()), None);
+    let token = Act::from(Leftover { to, asset: Asset::Erc20(to), amount });
+    assert_eq!(Act::of_transaction(token.target(), amount, &token.calldata()), None);
+    let mut longer = token.calldata().to_vec();
+    longer.push(0);
+    assert_eq!(Act::of_transaction(token.target(), U256::ZERO, &longer), None);
 }
 
 /// What an owner alone may write, and a phase that is none, are no words of a Golem's.

@@ -13,16 +13,18 @@ pub(crate) fn environment() -> Environment {
     })
 }
 
-/// What `owner` grants `key`, unsigned.
-pub(crate) fn granted(owner: Address, key: Address) -> Delegation {
-    let account = Address::repeat_byte(1);
-    let charter = GolemCharter {
+/// The account that grants.
+const ACCOUNT: Address = Address::repeat_byte(1);
+
+/// What `owner` lets `key` do.
+pub(crate) fn charter(owner: Address, key: Address) -> GolemCharter {
+    GolemCharter {
         golem_id: B256::repeat_byte(3),
         owner,
         epoch: 1,
         generation: 0,
         registry: Address::repeat_byte(4),
-        account,
+        account: ACCOUNT,
         beneficiary: owner,
         agent_key: key,
         replicants: true,
@@ -41,11 +43,16 @@ pub(crate) fn granted(owner: Address, key: Address) -> Delegation {
         max_royalty_bps: None,
         mood: None,
         listing: Listing::default(),
-    };
+    }
+}
+
+/// What `owner` grants `key`, unsigned.
+pub(crate) fn granted(owner: Address, key: Address) -> Delegation {
+    let charter = charter(owner, key);
     let enforcer = environment().enforcer(Kind::GolemCharter).unwrap();
     Delegation {
         delegate: key,
-        delegator: account,
+        delegator: ACCOUNT,
         authority: ROOT_AUTHORITY,
         caveats: vec![Caveat::new(enforcer, charter.encode().unwrap())],
         salt: U256::ZERO,

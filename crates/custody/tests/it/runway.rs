@@ -22,7 +22,7 @@ fn dollars(amount: u64) -> U256 {
     U256::from(amount * 1_000_000)
 }
 
-fn wanted(owner: &OwnerSigner) -> RunwayFor {
+const fn wanted(owner: &OwnerSigner) -> RunwayFor {
     RunwayFor { chain_id: CHAIN, owner: owner.address(), session: SESSION }
 }
 
@@ -92,9 +92,10 @@ fn what_was_asked_for_and_granted_is_taken_and_its_most_is_all_of_it() {
 #[test]
 fn what_is_not_this_golems_or_has_no_end_is_not_taken_whoever_means_it() {
     type Change = fn(&mut Request);
+    type Refusal = fn(&RunwayRefusal) -> bool;
     let owner = OwnerSigner::born();
     let other = Address::repeat_byte(0x66);
-    let cases: [(Change, fn(&RunwayRefusal) -> bool); 6] = [
+    let cases: [(Change, Refusal); 6] = [
         (|it| it.chain_id = 1, |no| matches!(no, RunwayRefusal::OtherChain { actual: 1, .. })),
         (
             |it| {

@@ -1,1 +1,9 @@
 //! Tests of the runtime's own parts; whole lives are in `tests/e2e`.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
+
+mod events;
+mod fabric;
+mod kills;
+mod kit;
+mod stream;

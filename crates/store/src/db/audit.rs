@@ -1,4 +1,4 @@
-use super::{counted, name, stored, unreadable, whose, word};
+use super::{Standing, counted, name, stored, unreadable, whose, word};
 use crate::{
     StoreError,
     audit::{Record, Seal},
@@ -50,14 +50,18 @@ pub(crate) fn audit_head(connection: &Connection) -> Result<AuditHead, StoreErro
 }
 
 /// Adds a record to the chain.
-pub(crate) fn append(connection: &Connection, draft: &Draft) -> Result<AuditHead, StoreError> {
+pub(crate) fn append(
+    connection: &Connection,
+    standing: &mut Standing,
+    draft: &Draft,
+) -> Result<AuditHead, StoreError> {
     let Draft { kind, body, at } = draft;
-    let record = Record::after(&audit_head(connection)?, *at, kind.as_str(), body.clone());
+    let record = Record::after(&standing.head(connection)?, *at, kind.as_str(), body.clone());
     let number = stored("a number of records", record.sequence)?;
     let time = stored("a time", record.at)?;
     connection
         .prepare_cached(
-            "INSERT INTO audit (sequence, at, kind, body, previous, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR FAIL INTO audit (sequence, at, kind, body, previous, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )
         .and_then(|mut insert| {
             insert.execute(params![
@@ -70,6 +74,7 @@ pub(crate) fn append(connection: &Connection, draft: &Draft) -> Result<AuditHead
             ])
         })
         .map_err(StoreError::sql(APPEND))?;
+    standing.follow(record.head());
     Ok(record.head())
 }
 

@@ -1,4 +1,4 @@
-use super::{DAY, Draft, append, counted, counts_from, stored, word};
+use super::{DAY, Draft, Standing, append, counted, counts_from, stored};
 use crate::StoreError;
 use alloy_primitives::{Address, B256, U256};
 use golem_custody::{
@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-const RESERVE: &str = "reserving";
+pub(super) const RESERVE: &str = "reserving";
 const SIGN: &str = "keeping a signature";
 const SETTLE: &str = "settling";
 const OPEN: &str = "reading what is open";
@@ -40,33 +40,48 @@ impl Request {
 /// `over` is what the owner's ledger said against it; then nothing is reserved here.
 pub(crate) fn reserve(
     connection: &Connection,
+    standing: &mut Standing,
     request: &Request,
     over: Option<&Denial>,
 ) -> Result<Reserving, StoreError> {
-    let Request { entry, caps, text, draft } = request;
-    let Standing { golem, used, newest } = Standing::read(connection, entry.intent)?;
-    if entry.golem != golem {
-        return Err(StoreError::OtherGolem { asked: entry.golem, found: golem });
+    let Request { entry, caps, draft, .. } = request;
+    let found = standing.head(connection)?.golem;
+    if entry.golem != found {
+        return Err(StoreError::OtherGolem { asked: entry.golem, found });
     }
-    let judged = match used.then(|| used_before(entry.intent)).or_else(|| over.cloned()) {
-        Some(denial) => Err(denial),
-        None => room(connection, entry, caps, newest)?,
+    let judged = match over {
+        Some(denial) => Err(denial.clone()),
+        None => room(connection, standing, entry, caps)?,
     };
-    let from = match judged {
-        Ok(from) => from,
-        Err(denial) => {
-            let body =
-                json!({ "intent": entry.intent, "entry": entry, "caps": caps, "denial": denial });
-            append(connection, &Draft::new("intent.refused", &body, entry.at)?)?;
-            return Ok(Reserving::Refused(denial));
+    let denial = match judged {
+        Ok(from) if insert(connection, standing, request, from)? => {
+            append(connection, standing, draft)?;
+            return Ok(Reserving::Made);
         }
+        Ok(_) => used_before(entry.intent),
+        // That the name was used says more than that there is no room for it.
+        Err(_) if known(connection, entry.intent)? => used_before(entry.intent),
+        Err(denial) => denial,
     };
-    let (sum, at) =
-        (stored("a sum in micro-dollars", entry.micro_dollars)?, stored("a time", from)?);
-    connection
+    let body = json!({ "intent": entry.intent, "entry": entry, "caps": caps, "denial": denial });
+    append(connection, standing, &Draft::new("intent.refused", &body, entry.at)?)?;
+    Ok(Reserving::Refused(denial))
+}
+
+/// Whether the reservation is made; else its name was used before, and nothing was written.
+fn insert(
+    connection: &Connection,
+    standing: &mut Standing,
+    request: &Request,
+    from: u64,
+) -> Result<bool, StoreError> {
+    let Request { entry, caps, text, .. } = request;
+    let sum = stored("a sum in micro-dollars", entry.micro_dollars)?;
+    let at = stored("a time", from)?;
+    let made = connection
         .prepare_cached(
             "INSERT INTO reservations (intent, session, micro_dollars, at, entry, session_cap)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (intent) DO NOTHING",
         )
         .and_then(|mut insert| {
             insert.execute(params![
@@ -80,37 +95,11 @@ pub(crate) fn reserve(
             ])
         })
         .map_err(StoreError::sql(RESERVE))?;
-    append(connection, draft)?;
-    Ok(Reserving::Made)
-}
-
-/// What has to be known before a sum is judged, read at once.
-struct Standing {
-    /// Whose books these are.
-    golem: B256,
-    /// Whether the name was used.
-    used: bool,
-    /// The newest second that a reservation counts from.
-    newest: u64,
-}
-
-impl Standing {
-    fn read(connection: &Connection, intent: IntentId) -> Result<Self, StoreError> {
-        let (golem, used, newest): (Vec<u8>, bool, i64) = connection
-            .prepare_cached(
-                "SELECT id, EXISTS (SELECT 1 FROM reservations WHERE intent = ?1),
-                        max(coalesce((SELECT max(at) FROM reservations WHERE given_back = 0), 0),
-                            coalesce((SELECT max(at) FROM reservations WHERE given_back = 1), 0))
-                 FROM whose",
-            )
-            .and_then(|mut standing| {
-                standing.query_row([intent.0.as_slice()], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-                })
-            })
-            .map_err(StoreError::sql(RESERVE))?;
-        Ok(Self { golem: word(RESERVE, &golem)?, used, newest: counted(RESERVE, newest)? })
+    if made == 0 {
+        return Ok(false);
     }
+    standing.reserve(connection, entry.session, sum, from)?;
+    Ok(true)
 }
 
 fn text(what: &'static str, value: &impl serde::Serialize) -> Result<String, StoreError> {
@@ -142,17 +131,18 @@ pub(crate) fn known(connection: &Connection, intent: IntentId) -> Result<bool, S
 /// The second that the sum would count from, where all caps have room for it.
 fn room(
     connection: &Connection,
+    standing: &mut Standing,
     entry: &Entry,
     caps: &Caps,
-    newest: u64,
 ) -> Result<Result<u64, Denial>, StoreError> {
+    let newest = standing.newest(connection)?;
     let Some(now) = counts_from(entry.at, newest) else {
         return Ok(Err(late(entry.at, newest)));
     };
     // What cannot be stored cannot be counted: an error, and no cap is asked.
     stored("a sum in micro-dollars", entry.micro_dollars)?;
     let asked = entry.micro_dollars;
-    let Spent { session, day } = spent_by(connection, entry.session, now)?;
+    let Spent { session, day } = standing.spent(connection, entry.session, now)?;
     if !fits(asked, session, caps.session) {
         let whose = format!("session key {} in its whole life", entry.session);
         return Ok(Err(over(DenialCode::BudgetSession, asked, session, caps.session, &whose)));
@@ -224,7 +214,7 @@ pub(super) fn late(at: u64, newest: u64) -> Denial {
 }
 
 /// The newest second that a reservation counts from.
-fn newest(connection: &Connection) -> Result<u64, StoreError> {
+pub(super) fn newest(connection: &Connection) -> Result<u64, StoreError> {
     let newest: i64 = connection
         .prepare_cached(
             "SELECT max(coalesce((SELECT max(at) FROM reservations WHERE given_back = 0), 0),
@@ -233,6 +223,17 @@ fn newest(connection: &Connection) -> Result<u64, StoreError> {
         .and_then(|mut newest| newest.query_row([], |row| row.get(0)))
         .map_err(StoreError::sql(RESERVE))?;
     counted(RESERVE, newest)
+}
+
+/// How an intent ended; none where it has not, or is not known.
+pub(crate) fn ended(
+    connection: &Connection,
+    intent: IntentId,
+) -> Result<Option<Ending>, StoreError> {
+    match ending_of(connection, intent) {
+        Err(StoreError::UnknownIntent(_)) => Ok(None),
+        found => found,
+    }
 }
 
 /// How an intent stands: its end, if it has one.
@@ -300,7 +301,11 @@ impl Budget {
 }
 
 /// Keeps what was signed for an intent that has not ended.
-pub(crate) fn keep_bid(connection: &Connection, signed: &Signed) -> Result<(), StoreError> {
+pub(crate) fn keep_bid(
+    connection: &Connection,
+    standing: &mut Standing,
+    signed: &Signed,
+) -> Result<(), StoreError> {
     let Signed { intent, bid, text, .. } = signed;
     let intent = *intent;
     if ending_of(connection, intent)?.is_some() {
@@ -323,7 +328,9 @@ pub(crate) fn keep_bid(connection: &Connection, signed: &Signed) -> Result<(), S
             insert.execute(params![intent.0.as_slice(), bid.hash.as_slice(), text])
         })
         .map_err(StoreError::sql(SIGN))?;
-    append(connection, &signed.draft(Budget::of(connection, intent)?)?)?;
+    // What others of the same batch reserved counts, and is in the file first.
+    standing.count(connection).map_err(StoreError::sql(SIGN))?;
+    append(connection, standing, &signed.draft(Budget::of(connection, intent)?)?)?;
     Ok(())
 }
 
@@ -345,7 +352,11 @@ impl Settlement {
 }
 
 /// Ends an intent. Whether its sum was given back by this call or an earlier one.
-pub(crate) fn settle(connection: &Connection, settlement: &Settlement) -> Result<bool, StoreError> {
+pub(crate) fn settle(
+    connection: &Connection,
+    standing: &mut Standing,
+    settlement: &Settlement,
+) -> Result<bool, StoreError> {
     let Settlement { intent, ending, text, draft } = settlement;
     let intent = *intent;
     let gives_back = !matches!(ending, Ending::Done { .. });
@@ -354,11 +365,14 @@ pub(crate) fn settle(connection: &Connection, settlement: &Settlement) -> Result
         Some(_) => return Err(StoreError::Ended(intent)),
         None => {}
     }
+    if gives_back {
+        standing.give_back(connection).map_err(StoreError::sql(SETTLE))?;
+    }
     connection
         .prepare_cached("UPDATE reservations SET ending = ?2, given_back = ?3 WHERE intent = ?1")
         .and_then(|mut end| end.execute(params![intent.0.as_slice(), text, gives_back]))
         .map_err(StoreError::sql(SETTLE))?;
-    append(connection, draft)?;
+    append(connection, standing, draft)?;
     Ok(gives_back)
 }
 

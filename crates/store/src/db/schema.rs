@@ -18,7 +18,11 @@ pub(super) struct Plan {
 /// "BGol"
 pub(super) const GOLEM: Plan = Plan {
     application: 0x4247_6f6c,
-    migrations: &[include_str!("golem-1.sql"), include_str!("golem-2.sql")],
+    migrations: &[
+        include_str!("golem-1.sql"),
+        include_str!("golem-2.sql"),
+        include_str!("golem-3.sql"),
+    ],
 };
 
 /// "BOwn"

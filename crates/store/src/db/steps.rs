@@ -1,4 +1,4 @@
-use super::{Draft, append, counted, name, stored};
+use super::{Draft, Standing, append, counted, name, stored};
 use crate::{StoreError, canonical::canonical};
 use golem_custody::Step;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -42,7 +42,11 @@ impl Advance {
 }
 
 /// Moves it, if it is where the caller believes it to be.
-pub(crate) fn advance(connection: &Connection, step: &Advance) -> Result<(), StoreError> {
+pub(crate) fn advance(
+    connection: &Connection,
+    standing: &mut Standing,
+    step: &Advance,
+) -> Result<(), StoreError> {
     let Advance { machine, from, version, value, draft } = step;
     let (before, after) = (stored("a version", *from)?, stored("a version", *version)?);
     let moved = connection
@@ -57,6 +61,6 @@ pub(crate) fn advance(connection: &Connection, step: &Advance) -> Result<(), Sto
         let found = load(connection, machine)?.map_or(0, |step| step.version);
         return Err(StoreError::Moved { name: machine.clone(), expected: *from, found });
     }
-    append(connection, draft)?;
+    append(connection, standing, draft)?;
     Ok(())
 }

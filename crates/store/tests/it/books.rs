@@ -287,6 +287,44 @@ async fn one_callers_error_takes_nothing_from_the_others() {
     assert_eq!(kinds(folder.path()), ["intent.reserved"; 40]);
 }
 
+/// Callers whose work shares a commit share the room, too, also where some of it is taken back or given back on the way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_that_share_a_commit_share_a_cap() {
+    for failing in [false, true] {
+        let folder = folder();
+        let store = Arc::new(open(folder.path()));
+        let caps = Caps { session: 50, day: 40, owner_day: None };
+        reserved(&store, 1_000, 7, NOW).await;
+        let callers: Vec<_> = (0..120)
+            .map(|number| {
+                let store = store.clone();
+                tokio::spawn(async move {
+                    if number == 60 {
+                        let why = "it never left".to_owned();
+                        let ending = Ending::Abandoned { why };
+                        store.settle(intent(1_000), &ending, NOW).await.unwrap();
+                    } else if failing && number % 3 == 0 {
+                        assert!(store.signed(intent(9_000), &bid(number), NOW).await.is_err());
+                    } else {
+                        let made = store.reserve(&entry(number, 1, NOW), &caps).await.unwrap();
+                        return u64::from(made == Reserving::Made);
+                    }
+                    0
+                })
+            })
+            .collect();
+
+        let mut made = 0;
+        for caller in callers {
+            made += caller.await.unwrap();
+        }
+
+        assert!((33..=40).contains(&made), "{made} of 40, and 7 of them given back on the way");
+        let spent = store.spent(entry(0, 0, NOW).session, NOW).await.unwrap();
+        assert_eq!((spent.session, spent.day), (made, made));
+    }
+}
+
 /// Fifty of one name at once: the database knows one of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_callers_with_one_name_one_reserves() {

@@ -7,7 +7,8 @@ use crate::{
 use alloy_primitives::{Address, hex};
 use bardo_store::{Record, verify};
 use golem_custody::{
-    Keyring as _, Keys, Means, Onboarding, Replaced, Rotation, RotationReason, crash::Failpoint,
+    Choice, Keyring as _, Keys, Means, Onboarding, Replaced, Rotation, RotationReason,
+    crash::Failpoint,
 };
 use k256::ecdsa::SigningKey;
 use serde_json::Value;
@@ -126,6 +127,7 @@ fn key_like(name: &str) -> bool {
 #[derive(Default)]
 struct Walked {
     onboarding: Vec<u8>,
+    choice: Option<Choice>,
     rotation: Option<Rotation>,
     /// How often it was not finished.
     rolled_back: usize,
@@ -139,9 +141,20 @@ fn walk(records: &[Record]) -> Walked {
     for record in records {
         let body: Value = serde_json::from_str(&record.body).unwrap();
         match (record.kind.as_str(), body["name"].as_str()) {
+            ("step", Some("custody")) => {
+                walked.choice = Some(serde_json::from_value(body["to"].clone()).unwrap());
+            }
             ("step", Some("onboarding")) => {
                 let step: Onboarding = serde_json::from_value(body["to"].clone()).unwrap();
                 walked.onboarding.push(step.number());
+                // SPEC K1: no step is there before the choice that it stands on.
+                let fine = match step.number() {
+                    0..=2 => walked.choice.is_none(),
+                    3 => matches!(walked.choice, Some(Choice::Open { .. })),
+                    4..=6 => matches!(walked.choice, Some(Choice::Bound { .. })),
+                    _ => matches!(walked.choice, Some(Choice::Fixed { .. })),
+                };
+                assert!(fine, "step {} beside {:?}", step.number(), walked.choice);
                 if let Onboarding::WritingStrategy {
                     means: Means::Granted { session, .. }, ..
                 } = step
@@ -510,6 +523,7 @@ fn every_failpoint_of_custody_is_in_the_list() {
     for source in [
         include_str!("../../../custody/src/keyfile.rs"),
         include_str!("../../../custody/src/keyring.rs"),
+        include_str!("../../../custody/src/mode.rs"),
         include_str!("../../../custody/src/onboarding.rs"),
         include_str!("../../../custody/src/rotation.rs"),
     ] {

@@ -188,9 +188,9 @@ fn a_schema_of_a_later_program_is_refused_and_left_as_it_is() {
 
     let refused = Store::open(&config(folder.path()), None);
 
-    assert!(matches!(refused, Err(StoreError::Newer { found: 99, known: 2, .. })), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Newer { found: 99, known: 3, .. })), "{refused:?}");
     assert!(matches!(Archive::open(folder.path()), Err(StoreError::Newer { .. })));
-    raw(folder.path()).pragma_update(None, "user_version", 2).unwrap();
+    raw(folder.path()).pragma_update(None, "user_version", 3).unwrap();
     assert!(Store::open(&config(folder.path()), None).is_ok());
 }
 

@@ -3,9 +3,13 @@ use super::{
     transfer, two_words,
 };
 use alloy_primitives::{Address, B256, Bytes, U256, address};
+use alloy_sol_types::{SolCall as _, sol};
 use golem_custody::{
     AllowedCall, BoundsError, DenialCode, Permit, Pin, RiskBounds, SigningPolicy, TokenBound,
     WalletTransaction,
+};
+use golem_delegation::terms::{
+    GolemCharter, ListedTarget, ListedToken, Listing, MortalityTimeWindow, Role,
 };
 use serde_json::{Value, json};
 
@@ -258,4 +262,92 @@ fn amounts_beyond_json_numbers_stay_exact() {
 
     let pay = conditions(policy.rules(), &format!("pay {WETH}"));
     assert_eq!(pay.last().unwrap()["value"], U256::MAX.to_string());
+}
+
+sol! {
+    struct Swap {
+        address tokenIn;
+        address tokenOut;
+        uint24 fee;
+        address recipient;
+        uint256 amountIn;
+        uint256 amountOutMinimum;
+        uint160 sqrtPriceLimitX96;
+    }
+    function exactInputSingle(Swap params) returns (uint256 amountOut);
+    function redeem(uint256 shares, address receiver, address owner) returns (uint256 assets);
+}
+
+/// K5: of a charter the policy says what it can say without prices, and nothing beside it.
+#[test]
+fn a_charters_bounds_spend_its_cash_where_it_is_listed_and_never_elsewhere() {
+    let router = Address::repeat_byte(0x44);
+    let token = |token| ListedToken {
+        token,
+        role: Some(Role::Token),
+        feed: Address::repeat_byte(0xfe),
+        token_decimals: 6,
+        feed_decimals: 8,
+        max_age: 60,
+    };
+    let target = |target, role| ListedTarget { target, role };
+    let charter = GolemCharter {
+        settlement_asset: USDC,
+        window: MortalityTimeWindow::new(NOW, ENDS).unwrap(),
+        listing: Listing {
+            tokens: vec![token(USDC), token(WETH)],
+            targets: vec![
+                target(router, Role::SwapRouter02),
+                target(VAULT, Role::Vault),
+                target(Address::repeat_byte(0x45), Role::PositionManager),
+            ],
+            ..Listing::default()
+        },
+        ..crate::charter::charter(OWNER, Address::repeat_byte(2))
+    };
+    let bounds = RiskBounds::of_charter(&charter, WALLET, CHAIN, U256::from(CAP)).unwrap();
+    SigningPolicy::compile(&bounds).unwrap();
+    let swap = |from: Address, to: Address, recipient: Address, amount: u64| {
+        let params = Swap {
+            tokenIn: from,
+            tokenOut: to,
+            fee: alloy_primitives::Uint::from(3_000u32),
+            recipient,
+            amountIn: U256::from(amount),
+            amountOutMinimum: U256::ZERO,
+            sqrtPriceLimitX96: alloy_primitives::Uint::ZERO,
+        };
+        call(router, 0, exactInputSingleCall { params }.abi_encode().into())
+    };
+    let leave = |receiver, owner| {
+        let shares = U256::from(7);
+        call(VAULT, 0, redeemCall { shares, receiver, owner }.abi_encode().into())
+    };
+    for (tx, permitted) in [
+        (swap(USDC, WETH, WALLET, CAP), true),
+        (swap(USDC, WETH, WALLET, CAP + 1), false),
+        (swap(USDC, WETH, STRANGER, 1), false),
+        (swap(USDC, STRANGER, WALLET, 1), false),
+        (swap(WETH, USDC, WALLET, 1), false),
+        (call(VAULT, 0, deposit(CAP, WALLET)), true),
+        (call(VAULT, 0, deposit(CAP + 1, WALLET)), false),
+        (call(VAULT, 0, deposit(1, STRANGER)), false),
+        (leave(WALLET, WALLET), true),
+        (leave(STRANGER, WALLET), false),
+        (call(USDC, 0, approve(router, CAP)), true),
+        (call(USDC, 0, approve(VAULT, CAP)), true),
+        (call(USDC, 0, approve(router, CAP + 1)), false),
+        (call(USDC, 0, approve(STRANGER, 1)), false),
+        (call(WETH, 0, approve(router, 1)), false),
+        (call(USDC, 0, transfer(PAYEE, 1)), false),
+        (call(USDC, 0, transfer(OWNER, 1)), true),
+        (call(WETH, 0, transfer(OWNER, 1)), true),
+    ] {
+        let permit = bounds.permit(tx.clone(), &policy(), plan(0).balance, NOW);
+        assert_eq!(matches!(permit, Permit::Granted(_)), permitted, "{tx:?}: {permit:?}");
+    }
+    // A charter whose cash is no listed token lets nothing be spent.
+    let other = GolemCharter { settlement_asset: STRANGER, ..charter };
+    let bounds = RiskBounds::of_charter(&other, WALLET, CHAIN, U256::from(CAP)).unwrap();
+    assert!(bounds.calls.is_empty());
 }

@@ -183,3 +183,15 @@ fn a_keepers_key_is_kept_in_a_keystore_that_opens_with_its_password_and_no_other
     let loose = KeeperKey::open(&path, &password("right"));
     assert!(matches!(loose, Err(KeyFileError::Loose { .. })));
 }
+
+#[test]
+fn a_public_key_that_was_born_elsewhere_is_read_in_one_form_only() {
+    let key = AuthorizationKey::born().public();
+    let text = key.to_string();
+    assert_eq!(AuthorizationPublicKey::parse(&format!("{text}\n")), Some(key));
+    let cut = text.get(..text.len() - 4).unwrap();
+    let twice = format!("{text}{text}");
+    for none in ["", "AAAA", "not base64", cut, twice.as_str()] {
+        assert_eq!(AuthorizationPublicKey::parse(none), None, "{none}");
+    }
+}
