@@ -132,7 +132,7 @@ fn days(log: &Log) -> Vec<Day> {
 fn timeline(log: &Log, chain: &Chain, left_out: &mut LeftOut) -> Vec<Entry> {
     let mut all: Vec<Entry> =
         log.told.iter().filter_map(words::entry).chain(chain.entries()).collect();
-    all.sort_by_key(|entry| (entry.at, entry.record.unwrap_or(u64::MAX)));
+    all.sort_by_key(|entry| (entry.at, entry.record.unwrap_or(0)));
     let mut told: Vec<Entry> = Vec::new();
     for entry in all {
         let again = |last: &&mut Entry| {

@@ -238,7 +238,8 @@ pub(super) fn decimal(amount: U256, decimals: u8) -> String {
     let least = part.len().min(2);
     let short = part.trim_end_matches('0');
     let part = if short.len() < least { part.get(..least).unwrap_or_default() } else { short };
-    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
+    let whole = super::figure::grouped(whole);
+    if part.is_empty() { whole } else { format!("{whole}.{part}") }
 }
 
 /// Names and decimals of what it may hold. They are the tokens' own words.

@@ -29,7 +29,7 @@ fn figure(tag: &str, of: &str, form: &str, shown: &str) -> String {
 
 /// A whole number, in groups of three.
 pub(super) fn number(of: &str, value: u64) -> String {
-    figure("data", of, "number", &grouped(value))
+    figure("data", of, "number", &grouped(&value.to_string()))
 }
 
 /// Micro-dollars.
@@ -75,7 +75,7 @@ pub(super) fn text(of: &str, value: &str) -> String {
 /// An address or a hash, whole.
 pub(super) fn hex(of: &str, value: impl Display) -> String {
     let shown = escaped(&value.to_string());
-    format!("<span class=\"address\" data-of=\"{of}\" data-form=\"text\">{shown}</span>")
+    format!("<span class=\"address\" data-of=\"{of}\" data-form=\"hex\">{shown}</span>")
 }
 
 /// The beginning and the end of one; all of it is in its title.
@@ -90,8 +90,8 @@ pub(super) fn short(of: &str, value: impl Display) -> String {
     )
 }
 
-fn grouped(value: u64) -> String {
-    let digits = value.to_string();
+/// Digits in groups of three.
+pub(super) fn grouped(digits: &str) -> String {
     let mut shown = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at != 0 && digits.len().saturating_sub(at).is_multiple_of(3) {
