@@ -1,4 +1,5 @@
 mod audit;
+mod golem;
 mod identity;
 mod onboard;
 mod registry;
@@ -6,6 +7,10 @@ mod report;
 mod vault;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
+pub(crate) use golem::{
+    FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs, ListArgs, LookArgs, RunArgs,
+    WatchArgs,
+};
 pub(crate) use identity::{
     IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
 };
@@ -59,17 +64,6 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum GolemCommand {
-    /// Write a Golem's life on one page, from its audit log and the chain
-    #[command(after_help = "Example:
-  bardo golem report --data ~/.bardo/golem --rpc URL --out report.html
-
-One HTML file that needs no network: vitality and phase, spend against the cap, what a thief could have taken, gas, every refusal in plain
-words, and whether the log is whole. Of a living Golem and of a dead one. With --json the facts themselves, too.")]
-    Report(ReportArgs),
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Verify and export a Golem's audit log
     #[command(subcommand)]
@@ -111,7 +105,7 @@ chain files: name, chain_id, testnet, and private_rpc where signed transactions 
 Running it again is harmless: what is there is verified, not deployed again.")]
     Deploy(DeployArgs),
 
-    /// See how a Golem lives
+    /// Run a Golem, look at it, feed it, watch over it, end it
     #[command(subcommand)]
     Golem(GolemCommand),
 

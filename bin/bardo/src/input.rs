@@ -361,7 +361,7 @@ pub(crate) fn owner(key: &KeyArgs) -> Result<OwnerSigner, Failure> {
 }
 
 /// A password from whoever sits at the terminal, not shown; or the next line of standard input.
-fn asked(keystore: &Path) -> anyhow::Result<Password> {
+pub(crate) fn asked(keystore: &Path) -> anyhow::Result<Password> {
     let line = if stdin().is_terminal() {
         rpassword::prompt_password(format!("Password of {}: ", keystore.display()))
             .map(Zeroizing::new)

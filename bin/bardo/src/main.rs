@@ -14,8 +14,8 @@ mod report;
 use answer::{Answer, Failure};
 use clap::Parser;
 use cli::{
-    CaveatCommand, ChainsArgs, ChainsCommand, Cli, Command, DelegationCommand, GolemCommand,
-    PermissionCommand, SessionCommand,
+    CaveatCommand, ChainsArgs, ChainsCommand, Cli, Command, DelegationCommand, PermissionCommand,
+    SessionCommand,
 };
 use std::process::ExitCode;
 
@@ -59,7 +59,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Revoke(args)) => commands::revoke(&args).await,
         Command::Demo => demo::run(json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
-        Command::Golem(GolemCommand::Report(args)) => commands::report(&args).await,
+        Command::Golem(command) => commands::golem(&command, json).await,
         Command::Identity(command) => commands::identity(&command).await,
         Command::Onboard(args) => commands::onboard(&args).await,
         Command::Permission(PermissionCommand::Explain(args)) => {

@@ -15,7 +15,7 @@ mod closing;
 mod homecoming;
 mod journal;
 
-use crate::{Landing, Lane, LaneFault, Ledger, Node, Registry, facts, snapshot::Snapshot};
+use crate::{Landing, Lane, LaneFault, Ledger, Node, Registry, facts};
 use alloy::primitives::{Address, B256, U256};
 use async_trait::async_trait;
 use bardo_bindings::{
@@ -24,7 +24,7 @@ use bardo_bindings::{
 use golem_custody::{
     Asset, BoxError, BroughtHome, Denial, DenialCode, Effect, Execution, Holding, IntentId, Judged,
     Judgement, Keys, Leftover, Positions, Proposed, Redemption, RegistryUpdate, Says,
-    SessionSigner, Steps, SweepOrder, Undertaker,
+    SessionSigner, SettledPosition, Steps, SweepOrder, Undertaker,
 };
 use golem_delegation::{
     PermissionContext,
@@ -147,7 +147,7 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
         self.listed(&[Role::Token, Role::Weth])
     }
 
-    fn may(&self, class: Class) -> bool {
+    const fn may(&self, class: Class) -> bool {
         self.charter.classes.contains(class)
     }
 
@@ -157,8 +157,8 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
         !beneficiary.is_zero() && beneficiary != account && self.may(Class::Transfer)
     }
 
-    /// Begins an effect: what was signed before has ended, and the registry knows that the Golem is dying.
-    async fn begin(&self) -> Result<Snapshot<'_>, Stop> {
+    /// Waits for what was signed before: what it did is seen in the chain when this returns.
+    async fn looks_back(&self) -> Result<(), Stop> {
         for (_intent, end) in self.lane.finish().await {
             match end {
                 // It is known what became of these.
@@ -166,7 +166,7 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
                 Err(fault) => return Err(fault.into()),
             }
         }
-        Ok(Snapshot::newest(self.node()).await?)
+        Ok(())
     }
 
     /// Waits for the phase in which the charter lets a Golem settle. One that is closed is past it.
@@ -265,17 +265,16 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
     }
 
     /// All that was ended under an effect, by this process or another.
-    async fn ended(&self, effect: IntentId) -> Result<Vec<golem_custody::SettledPosition>, Stop> {
+    async fn ended(&self, effect: IntentId) -> Result<Vec<SettledPosition>, Stop> {
         Ok(self.journal().ended(effect, self.lane.mandate.books.as_ref()).await?)
     }
 
     async fn settles(&self, effect: IntentId, manifest: B256) -> Result<(), Stop> {
-        let on = self.begin().await?;
+        self.looks_back().await?;
         let golem = self.charter.golem_id;
         let known = GolemLifecycle::manifestOfCall { account: self.account(), golemId: golem };
-        let settled = self.listed(&[Role::Lifecycle]).contains(&golem_lifecycle())
-            && on.read(golem_lifecycle(), known).await?.is_zero();
-        if settled {
+        let listed = self.listed(&[Role::Lifecycle]).contains(&golem_lifecycle());
+        if listed && self.node().read(golem_lifecycle(), known).await?.is_zero() {
             self.is_dying().await?;
             let settle = GolemLifecycle::settleCall { golemId: golem, manifestHash: manifest };
             let deed = Deed {
@@ -299,7 +298,7 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
                 return Err(Stop::Fault(undone.reason.into()));
             }
         }
-        Ok(())
+        self.empties_purse(effect).await
     }
 }
 

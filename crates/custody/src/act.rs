@@ -134,7 +134,7 @@ pub struct Leftover {
 }
 
 impl Leftover {
-    fn target(&self) -> Address {
+    const fn target(&self) -> Address {
         match self.asset {
             Asset::Native => self.to,
             Asset::Erc20(token) => token,
@@ -178,7 +178,6 @@ impl Leftover {
 
 /// What a session key asks the chain for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "made once for an intent; most are the large one")]
 pub enum Act {
     /// Something that the owner's account does, under his grant.
     Redemption(Redemption),

@@ -457,6 +457,15 @@ async fn newest(
         .map(|step| serde_json::from_value(step.value))
         .transpose()
         .map_err(|error| WakeError::Life(error.into()))?;
+    Ok(newest_of(first, renewed, rotation)?)
+}
+
+/// The same of grants that were read already.
+pub(crate) fn newest_of(
+    first: Delegation,
+    renewed: Option<Delegation>,
+    rotation: Option<&Rotation>,
+) -> Result<Delegation, GrantError> {
     let rotated = rotation.map(|rotation| rotation.grant().clone());
     let mut newest = (Grant::read(&first, &environment())?.charter().epoch, first);
     for grant in renewed.into_iter().chain(rotated) {

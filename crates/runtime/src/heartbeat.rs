@@ -25,9 +25,10 @@ use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::StoreError;
 use golem_chain::{ChainFault, Entry, environment, observe};
 use golem_custody::{
-    Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError,
-    DenialCode, Judged, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps,
-    RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
+    Acting, Audit as _, Books as _, BoxError, ChoiceError, Custody as _, CustodyChoice,
+    CustodyError, Denial, DenialCode, Ending, IntentId, Judged, KeyCustody, Metabolism, Mood,
+    Onboarding, OnboardingError, OnboardingSteps, RegistryUpdate, RotationError, RunwayError, Says,
+    SessionSigner as _, Ticking,
 };
 use golem_delegation::{
     blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
@@ -333,11 +334,26 @@ impl Golem {
                     Outcome::Refused(vec![denial])
                 }
             };
-            let outcome = as_before(outcome);
+            let outcome = self.as_before(intent, outcome).await?;
             self.learn(next, &outcome, now);
             deeds.push((wish, outcome));
         }
         Ok(deeds)
+    }
+
+    /// A name that was used is a deed of this very tick, done before a crash: it counts as that. One that was given up is none, and
+    /// wanted again.
+    async fn as_before(&self, intent: IntentId, outcome: Outcome) -> Result<Outcome, TickError> {
+        let used = |denial: &Denial| denial.code == DenialCode::IntentUsed;
+        match outcome {
+            Outcome::Refused(denials) if denials.iter().any(used) => {
+                let ended = self.store.ended(intent).await.map_err(TickError::Books)?;
+                let undone =
+                    matches!(ended, Some(Ending::Failed { .. } | Ending::Abandoned { .. }));
+                Ok(if undone { Outcome::Refused(denials) } else { Outcome::Done })
+            }
+            other => Ok(other),
+        }
     }
 
     /// What an outcome teaches, and how it feels.
@@ -425,11 +441,17 @@ impl Golem {
 
     /// Seals the newest record and has the registry keep its hash: nobody rewrites what lies before it (SPEC P4, ATK-47).
     pub(crate) async fn anchor(&self) -> Result<bool, TickError> {
+        self.anchor_as(self.name("heartbeat", 0)).await
+    }
+
+    /// The same under a name of the caller's.
+    pub(crate) async fn anchor_as(&self, name: IntentId) -> Result<bool, TickError> {
         let head = self.store.head().await.map_err(TickError::Books)?;
         let Some(key) = self.keys.signer().await else { return Ok(false) };
         let seal = key.seal(&head).await?;
         self.store.sealed(&head, key.address(), &seal).await.map_err(TickError::Books)?;
-        self.says("heartbeat", Says::Lives { audit_head: head.hash }).await
+        let update = RegistryUpdate { golem: self.id, says: Says::Lives { audit_head: head.hash } };
+        Ok(self.land(Judged::said(name, update)).await? == Outcome::Done)
     }
 }
 
@@ -447,18 +469,6 @@ fn farther(one: Mood, other: Mood) -> i8 {
     apart(one.pleasure, other.pleasure)
         .max(apart(one.arousal, other.arousal))
         .max(apart(one.dominance, other.dominance))
-}
-
-/// A name that was used is a deed of this very tick, done before a crash: it counts as that.
-fn as_before(outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Refused(denials)
-            if denials.iter().any(|denial| denial.code == DenialCode::IntentUsed) =>
-        {
-            Outcome::Done
-        }
-        other => other,
-    }
 }
 
 /// What it dies of: a life at its end, or a grant that is over.

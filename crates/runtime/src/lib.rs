@@ -1,30 +1,43 @@
 #![doc = include_str!("../README.md")]
 
+mod born;
+mod clock;
+mod crash;
 mod event;
 mod fabric;
+mod glance;
 mod golem;
 mod heartbeat;
+mod inbox;
 mod life;
 mod mood;
 mod rhythm;
+mod runner;
 mod strategist;
 mod strategy;
 mod stream;
 mod sustenance;
+mod thanatopsis;
 mod told;
 mod vitality;
 mod wish;
 
+pub use born::Born;
+pub use clock::Clock;
 pub use event::{DeathTrigger, EventKind, GolemEvent, ObservingCause, Origin, RevocationReason};
 pub use fabric::{Fabric, FabricError, Start, Subscription};
+pub use glance::{Glance, GlanceError};
 pub use golem::{Documents, Golem, Outcome, Provisions, WakeError, Waking};
 pub use heartbeat::{TickError, Ticked};
+pub use inbox::{FolderInbox, InboxError};
 pub use life::Life;
 pub use mood::{Felt, feel};
 pub use rhythm::{Dreams, Pace, Rhythm, RhythmError};
+pub use runner::{Ending, Pulse};
 pub use strategist::{Counsel, Dca, Held, Model, Rebalance, Strategist, Thought, Wish, World};
 pub use strategy::{Strategy, StrategyError};
 pub use stream::{LAG_BOUND, router};
 pub use sustenance::Inbox;
+pub use thanatopsis::{DeathError, Dying, Passing};
 pub use told::Told;
 pub use vitality::{Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, phase_of};

@@ -217,6 +217,29 @@ impl Rhythm {
         pause.clamp(self.fastest, self.slowest)
     }
 
+    /// How many ticks did not come, of a Golem whose next one was due at `next_at`: that one, and those that should have followed it.
+    ///
+    /// ```
+    /// let rhythm = golem_runtime::Rhythm::default();
+    /// assert_eq!([7_000, 7_001, 10_601].map(|now| rhythm.missed_ticks(7_000, now)), [0, 1, 2]);
+    /// ```
+    #[must_use]
+    pub fn missed_ticks(&self, next_at: u64, now: u64) -> u64 {
+        match now.saturating_sub(next_at) {
+            0 => 0,
+            late => late
+                .saturating_sub(1)
+                .checked_div(self.every)
+                .map_or(1, |more| more.saturating_add(1)),
+        }
+    }
+
+    /// Whether that is more than somebody should not be told of.
+    #[must_use]
+    pub fn is_anomaly(&self, missed: u64) -> bool {
+        missed >= self.missed.into()
+    }
+
     /// Whether a Golem that was born then sleeps now.
     #[must_use]
     pub fn is_dreaming(&self, born: u64, now: u64) -> bool {

@@ -31,6 +31,16 @@ pub trait Inbox: Send + Sync {
 
     /// One of them was looked at, and what came of it in words.
     async fn answered(&self, grant: &Delegation, words: &str) -> Result<(), BoxError>;
+
+    /// Waits until something came that was not there before. Where nobody is told of that, it is found with the next tick.
+    async fn came(&self) {
+        std::future::pending().await
+    }
+
+    /// Whether the owner said that the end of its grants is his will for it to die. It is no authority: he revokes them on chain.
+    async fn end_asked(&self) -> Result<bool, BoxError> {
+        Ok(false)
+    }
 }
 
 impl Golem {

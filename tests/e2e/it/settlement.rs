@@ -196,8 +196,10 @@ impl Deathbed {
         let mut datas: Vec<String> = Vec::new();
         for record in records.iter().filter(|record| record.kind == "intent.reserved") {
             let body: serde_json::Value = serde_json::from_str(&record.body)?;
-            let calls = body["entry"]["what"]["calls"].as_array().into_iter().flatten();
-            datas.extend(calls.filter_map(|call| call["data"].as_str().map(str::to_owned)));
+            let calls = body.pointer("/entry/what/calls").and_then(serde_json::Value::as_array);
+            let datas_of =
+                calls.into_iter().flatten().filter_map(|call| call.get("data")?.as_str());
+            datas.extend(datas_of.map(str::to_owned));
         }
         let closings = datas.iter().filter_map(|data| {
             let data: Bytes = data.parse().ok()?;
@@ -320,10 +322,14 @@ async fn an_orderly_death_brings_the_owner_what_the_golem_held() -> Result<()> {
         if home != account {
             assert_eq!(bed.usdc(account).await?, U256::ZERO, "{kind:?}");
         }
-        // The key's own: dollars to the last, and coins but for what its last words cost.
+        // The key's own: dollars to the last, and coins but for the price of one more transaction.
         assert_eq!(bed.usdc(key).await?, U256::ZERO, "{kind:?}");
         ensure!(bed.node().balance(home).await? > coins, "{kind:?}: gas money did not come home");
-        ensure!(bed.node().balance(key).await? < STIPEND / U256::from(4), "{kind:?}");
+        let price = U256::from(bed.node().plan(key).await?.max_fee_per_gas);
+        ensure!(
+            bed.node().balance(key).await? < price * U256::from(500_000),
+            "{kind:?}: gas money died with the key"
+        );
         for of in [Holding::Token(book.vault), Holding::Token(book.weth), Holding::Native] {
             ensure!(settled.iter().any(|one| one.of == of), "{kind:?}: silent on {of:?}");
         }

@@ -163,7 +163,7 @@ pub(crate) struct StatusArgs {
 }
 
 /// A phase by its name in any case, or by its number.
-fn phase(text: &str) -> Result<Phase, String> {
+pub(super) fn phase(text: &str) -> Result<Phase, String> {
     let named = (0..).zip(Phase::ALL).find(|(number, phase): &(u8, Phase)| {
         text.eq_ignore_ascii_case(&format!("{phase:?}")) || text == number.to_string()
     });

@@ -1,5 +1,5 @@
 mod embedded;
-mod folder;
+pub(super) mod folder;
 mod plan;
 mod runway;
 mod shown;

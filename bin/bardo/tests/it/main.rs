@@ -10,6 +10,7 @@ mod command;
 mod delegation;
 mod demo;
 mod deploy;
+mod golem;
 mod habits;
 mod identity;
 mod inspect;

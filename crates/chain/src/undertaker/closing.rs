@@ -27,7 +27,7 @@ const NEVER: U256 = U256::MAX;
 impl<K: SessionSigner> GrantedEstate<'_, K> {
     pub(super) async fn closes(&self, effect: IntentId) -> Result<Positions, Stop> {
         let mut deferred = Vec::new();
-        drop(self.begin().await?);
+        self.looks_back().await?;
         self.is_dying().await?;
         for manager in self.listed(&[Role::PositionManager]) {
             self.closes_liquidity(effect, manager, &mut deferred).await?;

@@ -14,13 +14,16 @@ const LAST_GAS: u64 = 1_000_000;
 /// How often over it keeps what that costs now: the price moves until then.
 const MARGIN: u64 = 2;
 
+/// Gas whose price stays with the key when everything is said: what a last transaction costs, with what a rollup charges for its data.
+const PURSE_GAS: u64 = 250_000;
+
 /// Everything that can hold an allowance of the account's.
 const SPENDERS: [Role; 4] =
     [Role::SwapRouter, Role::SwapRouter02, Role::PositionManager, Role::Vault];
 
 impl<K: SessionSigner> GrantedEstate<'_, K> {
     pub(super) async fn disallows(&self, effect: IntentId) -> Result<(), Stop> {
-        drop(self.begin().await?);
+        self.looks_back().await?;
         self.is_dying().await?;
         let deeds: Vec<Deed> = self
             .allowances()
@@ -60,7 +63,7 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
         effect: IntentId,
         order: &SweepOrder,
     ) -> Result<Positions, Stop> {
-        drop(self.begin().await?);
+        self.looks_back().await?;
         let mut deferred = Vec::new();
         if self.sweeps() {
             self.is_dying().await?;
@@ -159,6 +162,21 @@ impl<K: SessionSigner> GrantedEstate<'_, K> {
                 .await?;
         }
         Ok(())
+    }
+
+    /// What the last words did not cost goes home too, where it is worth a transaction. The manifest is on the chain by then, and says
+    /// nothing of it; and no death waits for it.
+    pub(super) async fn empties_purse(&self, effect: IntentId) -> Result<(), Stop> {
+        let plan = self.node().plan(self.lane.sender()).await?;
+        let kept = U256::from(PURSE_GAS).saturating_mul(U256::from(plan.max_fee_per_gas));
+        let amount = plan.balance.saturating_sub(kept);
+        if amount <= kept {
+            return Ok(());
+        }
+        match self.sends_own(effect, (Holding::Native, Asset::Native, amount)).await {
+            Ok(_) | Err(Stop::Halted(_)) => Ok(()),
+            Err(fault) => Err(fault),
+        }
     }
 
     async fn sends_or_defers(

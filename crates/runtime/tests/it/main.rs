@@ -6,4 +6,8 @@ mod events;
 mod fabric;
 mod kills;
 mod kit;
+mod mood;
+mod rhythm;
+mod strategies;
 mod stream;
+mod vitality;

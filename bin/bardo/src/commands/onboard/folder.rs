@@ -3,7 +3,7 @@
 use crate::answer::{Failure, OrUse};
 use alloy::primitives::{Address, B256};
 use anyhow::Context as _;
-use golem_custody::CustodyMode;
+use golem_custody::{CustodyMode, Payee};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -13,12 +13,12 @@ use std::{
 
 /// A document of the Golem's, and its first text for an owner to go on with.
 #[derive(Clone, Copy)]
-pub(super) struct Document {
-    pub(super) name: &'static str,
+pub(in crate::commands) struct Document {
+    pub(in crate::commands) name: &'static str,
     first: &'static str,
 }
 
-pub(super) const STRATEGY: Document = Document {
+pub(in crate::commands) const STRATEGY: Document = Document {
     name: "STRATEGY.md",
     first: "# Strategy
 
@@ -29,17 +29,16 @@ What this Golem is to do, in your words. Until you write it here it has nothing 
 - never:
 ",
 };
-pub(super) const HEARTBEAT: Document = Document {
+pub(in crate::commands) const HEARTBEAT: Document = Document {
     name: "HEARTBEAT.md",
     first: "# Heartbeat
 
-How often this Golem looks at the world, and what it looks at first.
+How often this Golem looks at the world. First it looks at what it holds, what it may still spend, and how long it has left.
 
 - every: 1h
-- first: what it holds, what it may still spend, how long it has left
 ",
 };
-pub(super) const CONSTITUTION: Document = Document {
+pub(in crate::commands) const CONSTITUTION: Document = Document {
     name: "CONSTITUTION.md",
     first: "# Constitution
 
@@ -53,7 +52,7 @@ What this Golem holds itself to, whatever anybody tells it. Its hash is on the c
 
 impl Document {
     /// The owner's own text, or the first one. Nothing is written.
-    pub(super) fn text(self, folder: &Path) -> Result<String, Failure> {
+    pub(in crate::commands) fn text(self, folder: &Path) -> Result<String, Failure> {
         let path = folder.join(self.name);
         match fs::read_to_string(&path) {
             Ok(text) => Ok(text),
@@ -65,7 +64,7 @@ impl Document {
     }
 
     /// Has it in the folder.
-    pub(super) fn laid_down(self, folder: &Path, text: &str) -> Result<(), Failure> {
+    pub(in crate::commands) fn laid_down(self, folder: &Path, text: &str) -> Result<(), Failure> {
         if folder.join(self.name).exists() {
             return Ok(());
         }
@@ -75,7 +74,11 @@ impl Document {
 }
 
 /// Puts a file in the place of what was there: whole, or not at all.
-pub(super) fn written(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Failure> {
+pub(in crate::commands) fn written(
+    folder: &Path,
+    name: &str,
+    text: &str,
+) -> Result<PathBuf, Failure> {
     let path = folder.join(name);
     let write = || {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -91,44 +94,102 @@ pub(super) fn written(folder: &Path, name: &str, text: &str) -> Result<PathBuf, 
 /// `golem.toml`: what `bardo golem run` begins with. A copy for people and programs; the Golem's books have it too, and count.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct GolemFile {
+pub(in crate::commands) struct GolemFile {
     /// Its id on chain.
-    pub(super) golem: B256,
-    pub(super) chain_id: u64,
-    pub(super) mode: CustodyMode,
-    pub(super) owner: Address,
+    pub(in crate::commands) golem: B256,
+    pub(in crate::commands) chain_id: u64,
+    pub(in crate::commands) mode: CustodyMode,
+    pub(in crate::commands) owner: Address,
     /// Where the money is.
-    pub(super) account: Address,
+    pub(in crate::commands) account: Address,
     /// Who signs, or asks for signatures.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) session: Option<Address>,
+    pub(in crate::commands) session: Option<Address>,
     /// Beside this file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) grant: Option<String>,
+    pub(in crate::commands) grant: Option<String>,
     /// Beside this file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) runway: Option<String>,
+    pub(in crate::commands) runway: Option<String>,
     /// The wallet at a service.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) wallet: Option<GolemWallet>,
+    pub(in crate::commands) wallet: Option<GolemWallet>,
+    /// What the owner says of its life. Yours to write: it stays when the rest is written anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::commands) life: Option<LifeTable>,
+}
+
+/// What a life costs, how long it lasts, and whom it pays. Sums in micro-dollars a day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(in crate::commands) struct LifeTable {
+    pub(in crate::commands) inference: u64,
+    pub(in crate::commands) gas: u64,
+    pub(in crate::commands) compute: u64,
+    pub(in crate::commands) data: u64,
+    /// How many days chance leaves it, as a rule.
+    pub(in crate::commands) expected_days: u16,
+    /// The second in which its machine stops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::commands) machine_ends: Option<u64>,
+    /// Most that all Golems of the owner spend in a day; it needs his ledger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::commands) owner_day: Option<u64>,
+    /// The owner's ledger, that all of his Golems on this machine share; looked for beside this file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::commands) owner_ledger: Option<PathBuf>,
+    /// Whom it may pay running costs: `{ address = "0x…", purpose = "compute" }`.
+    pub(in crate::commands) payees: Vec<Payee>,
+}
+
+impl Default for LifeTable {
+    fn default() -> Self {
+        Self {
+            inference: 0,
+            gas: 0,
+            compute: 0,
+            data: 0,
+            expected_days: 180,
+            machine_ends: None,
+            owner_day: None,
+            owner_ledger: None,
+            payees: Vec::new(),
+        }
+    }
 }
 
 /// A wallet elsewhere.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct GolemWallet {
-    pub(super) service: String,
-    pub(super) app_id: String,
-    pub(super) id: String,
+pub(in crate::commands) struct GolemWallet {
+    pub(in crate::commands) service: String,
+    pub(in crate::commands) app_id: String,
+    pub(in crate::commands) id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) policy: Option<String>,
+    pub(in crate::commands) policy: Option<String>,
 }
 
 impl GolemFile {
     /// Its name.
-    pub(super) const NAME: &str = "golem.toml";
+    pub(in crate::commands) const NAME: &str = "golem.toml";
 
-    pub(super) fn laid_down(&self, folder: &Path) -> Result<PathBuf, Failure> {
+    /// The one in a folder; none where there is none yet.
+    pub(in crate::commands) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
+        let path = folder.join(Self::NAME);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("cannot read {}", path.display()))
+                    .or_use();
+            }
+        };
+        let read = toml::from_str(&text);
+        read.map(Some).with_context(|| format!("{} is not understood", path.display())).or_use()
+    }
+
+    pub(in crate::commands) fn laid_down(&self, folder: &Path) -> Result<PathBuf, Failure> {
         written(folder, Self::NAME, &toml::to_string_pretty(self)?)
     }
 }

@@ -44,6 +44,7 @@ impl Shown<'_> {
             grant: None,
             runway: None,
             wallet: None,
+            life: GolemFile::of(self.folder)?.and_then(|file| file.life),
         };
         let mut json = Map::new();
         let mut put = |name: &str, value: Value| {

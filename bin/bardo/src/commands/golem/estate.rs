@@ -1,0 +1,78 @@
+//! What an owner's commands go by: his Golem's books, his key, and the chain that both are of.
+
+use super::{archive, now, refused};
+use crate::{
+    answer::{Answer, Failure},
+    cli::{KeyArgs, SendArgs},
+    commands::onboard::folder::GolemFile,
+    input,
+};
+use anyhow::anyhow;
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use golem_chain::Node;
+use golem_custody::OwnerSigner;
+use golem_delegation::{Delegation, SigningDomain, terms::GolemCharter};
+use golem_runtime::{FolderInbox, Glance};
+use std::path::Path;
+
+/// A Golem, by its owner.
+pub(super) struct Estate {
+    pub(super) file: GolemFile,
+    pub(super) glance: Glance,
+    pub(super) grant: Delegation,
+    pub(super) charter: GolemCharter,
+    pub(super) signer: OwnerSigner,
+    pub(super) node: Node,
+    pub(super) now: u64,
+    pub(super) inbox: FolderInbox,
+}
+
+impl Estate {
+    /// Of the folder; or why this key, or this chain, is not the one. `what` is what was asked for.
+    pub(super) async fn of(
+        what: &str,
+        data: &Path,
+        send: &SendArgs,
+        key: &KeyArgs,
+    ) -> Result<Result<Self, Answer>, Failure> {
+        let Some(file) = GolemFile::of(data)? else {
+            return Err(Failure::Use(anyhow!(
+                "{} has no golem.toml: `bardo onboard` first",
+                data.display()
+            )));
+        };
+        let archive = archive(data)?;
+        let signer = input::owner(key)?;
+        let node = send.connect().await?;
+        let no = |reason: String| {
+            Ok(Err(refused(what, &format!("{reason}; nothing was signed or sent"))))
+        };
+        if node.chain_id() != file.chain_id {
+            return no(format!(
+                "the Golem is on chain {}, and the node on {}",
+                file.chain_id,
+                node.chain_id()
+            ));
+        }
+        let now = now(Some(&node)).await?;
+        let glance = Glance::of(&archive, now)?;
+        let Some(owner) = glance.owner() else {
+            return no("its onboarding was never begun".to_owned());
+        };
+        if owner != signer.address() {
+            return no(format!("{} is {owner}'s and not {}'s", glance.golem, signer.address()));
+        }
+        let Some((grant, charter)) = glance.grant.clone() else {
+            return no(
+                "it has no grant: its money is in a wallet that a service signs for".to_owned()
+            );
+        };
+        let inbox = FolderInbox::of(data);
+        Ok(Ok(Self { file, glance, grant, charter, signer, node, now, inbox }))
+    }
+
+    /// What its grants are signed for.
+    pub(super) const fn domain(&self) -> SigningDomain {
+        SigningDomain { chain_id: self.file.chain_id, manager: DELEGATION_MANAGER }
+    }
+}

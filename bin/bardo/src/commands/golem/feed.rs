@@ -1,0 +1,100 @@
+use super::{estate::Estate, moment, refused};
+use crate::{
+    answer::{Answer, Failure, OrUse},
+    cli::FeedArgs,
+};
+use anyhow::anyhow;
+use golem_chain::{Registry, Writing, Written, environment};
+use golem_custody::Rotation;
+use golem_delegation::grant::{Grant, Phase};
+use serde_json::json;
+
+const DAY: u64 = 86_400;
+
+/// `bardo golem feed`: more time by a signature, an earlier phase by a transaction.
+pub(super) async fn feed(args: &FeedArgs) -> Result<Answer, Failure> {
+    if args.phase.is_some_and(|phase| phase > Phase::Stable) {
+        return Err(Failure::Use(anyhow!(
+            "a Feed leads to thriving or stable, and to no other phase"
+        )));
+    }
+    let estate = match Estate::of("fed", &args.data, &args.send, &args.key).await? {
+        Ok(estate) => estate,
+        Err(no) => return Ok(no),
+    };
+    let days = args.days.or(args.phase.is_none().then_some(7));
+    let renewal = match days {
+        None => None,
+        Some(days) => {
+            // Of two grants of one number neither ends the other (SPEC D4).
+            if let Some(Rotation::Asked { .. } | Rotation::Granted { .. }) = estate.glance.rotation
+            {
+                let reason = "its next key waits for your grant, which would have the same number: \
+                              `bardo golem grant` first, and feed it when that is in use; nothing was signed or sent";
+                return Ok(refused("fed", reason));
+            }
+            if estate.inbox.waiting()? > 0 {
+                let reason = "what you sent before waits in its inbox; nothing was signed or sent";
+                return Ok(refused("fed", reason));
+            }
+            let end = estate.charter.window.end().max(estate.now);
+            let until = end.saturating_add(days.saturating_mul(DAY));
+            Some(Grant::read(&estate.grant, &environment())?.feed(until).or_use()?)
+        }
+    };
+    let turned = match turned_back(args, &estate).await? {
+        Ok(turned) => turned,
+        Err(no) => return Ok(no),
+    };
+    let mut json = json!({
+        "fed": true, "golem": estate.glance.golem, "phase": turned.as_ref().map(|(phase, _)| phase),
+        "transaction": turned.as_ref().and_then(|(_, transaction)| *transaction),
+    });
+    let mut text = Vec::new();
+    if let Some((phase, transaction)) = &turned {
+        text.push(match transaction {
+            Some(transaction) => format!("turned back to {phase:?}: {transaction}"),
+            None => format!("it is {phase:?}: nothing was sent"),
+        });
+    }
+    if let Some(renewal) = renewal {
+        let signed = estate.signer.grant(&estate.domain(), renewal.delegation)?;
+        let path = estate.inbox.put(&signed, estate.now)?;
+        let until = renewal.charter.window.end();
+        json["until"] = json!(until);
+        json["epoch"] = json!(renewal.charter.epoch);
+        json["file"] = json!(path);
+        text.push(format!(
+            "signed until {}, as number {}, and put into its inbox: it counts once the Golem has verified it",
+            moment(until),
+            renewal.charter.epoch
+        ));
+        text.push(format!("From then on {}", renewal.supersedes));
+    }
+    Ok(Answer::yes(json, text.join("\n")))
+}
+
+/// The phase that the registry has then, and the transaction if one was needed; none where nobody asked.
+async fn turned_back(
+    args: &FeedArgs,
+    estate: &Estate,
+) -> Result<Result<Option<(Phase, Option<alloy::primitives::B256>)>, Answer>, Failure> {
+    let Some(phase) = args.phase else { return Ok(Ok(None)) };
+    let (node, golem) = (&estate.node, estate.glance.golem);
+    let registry = Registry::open(node).await?;
+    let Some(entry) = registry.entry(golem).await? else {
+        return Ok(Err(refused("fed", "it is not on the register; nothing was signed or sent")));
+    };
+    if entry.state.phase <= phase {
+        return Ok(Ok(Some((entry.state.phase, None))));
+    }
+    let writing = Writing::Feed { golem, phase };
+    match registry.write(&estate.signer, &writing, args.send.ceiling(node)?).await? {
+        Written::Done { transaction, entry, .. } => {
+            Ok(Ok(Some((entry.state.phase, Some(transaction)))))
+        }
+        Written::Refused { reason } => {
+            Ok(Err(refused("fed", &format!("{reason}; nothing was signed or sent"))))
+        }
+    }
+}

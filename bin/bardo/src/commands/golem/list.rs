@@ -1,0 +1,76 @@
+use super::{archive, moment};
+use crate::{
+    answer::{Answer, Failure, OrUse},
+    cli::ListArgs,
+    commands::onboard::folder::GolemFile,
+};
+use anyhow::{Context as _, anyhow};
+use golem_runtime::Glance;
+use serde_json::{Value, json};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+/// `bardo golem list`
+pub(super) fn list(args: &ListArgs) -> Result<Answer, Failure> {
+    let home = match &args.home {
+        Some(home) => home.clone(),
+        None => env::var_os("HOME")
+            .map(|home| PathBuf::from(home).join(".bardo"))
+            .ok_or_else(|| Failure::Use(anyhow!("where: --home DIR")))?,
+    };
+    let entries = fs::read_dir(&home)
+        .with_context(|| format!("cannot look into {}", home.display()))
+        .or_use()?;
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join(GolemFile::NAME).is_file())
+        .collect();
+    folders.sort_unstable();
+    let (rows, lines): (Vec<Value>, Vec<String>) = folders.iter().map(|folder| row(folder)).unzip();
+    let text = if lines.is_empty() {
+        format!("no Golem lives in {}", home.display())
+    } else {
+        lines.join("\n")
+    };
+    Ok(Answer::yes(json!({ "home": home, "golems": rows }), text))
+}
+
+/// One that cannot be read is shown with the reason: it hides no other.
+fn row(folder: &Path) -> (Value, String) {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match seen(folder) {
+        Ok((file, glance)) => {
+            let life = glance.life.as_ref();
+            let phase = life.map(|life| format!("{:?}", life.phase));
+            let json = json!({
+                "name": name, "data": folder, "golem": file.golem, "owner": file.owner,
+                "mode": file.mode, "chainId": file.chain_id, "phase": phase,
+                "ticks": life.map(|life| life.ticks), "nextAt": life.map(|life| life.next_at),
+            });
+            let how = life.map_or_else(
+                || "no tick yet".to_owned(),
+                |life| {
+                    let (phase, ticks, next) = (life.phase, life.ticks, moment(life.next_at));
+                    format!("{phase:?}, {ticks} ticks, next {next}")
+                },
+            );
+            (json, format!("{name:<20} {}  {how}", file.golem))
+        }
+        Err(why) => (
+            json!({ "name": name, "data": folder, "error": why }),
+            format!("{name:<20} cannot be read: {why}"),
+        ),
+    }
+}
+
+fn seen(folder: &Path) -> Result<(GolemFile, Glance), String> {
+    let words = |failure: Failure| match failure {
+        Failure::Use(error) | Failure::Fault(error) => error.to_string(),
+    };
+    let file = GolemFile::of(folder).map_err(words)?.ok_or("it is gone")?;
+    let archive = archive(folder).map_err(words)?;
+    let glance = Glance::of(&archive, u64::MAX / 2).map_err(|error| error.to_string())?;
+    Ok((file, glance))
+}

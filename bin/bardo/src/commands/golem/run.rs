@@ -1,0 +1,269 @@
+use super::{refused, voice::Voice};
+use crate::{
+    answer::{Answer, Failure, OrUse},
+    cli::RunArgs,
+    commands::onboard::folder::{CONSTITUTION, GolemFile, HEARTBEAT, STRATEGY, written},
+    input,
+};
+use anyhow::{Context as _, anyhow};
+use bardo_store::{OwnerLedger, Store, StoreConfig, StoreError};
+use golem_chain::{LanePolicy, Node};
+use golem_custody::{CustodyMode, DailyCosts, Keyring as _, Keys, Password};
+use golem_runtime::{
+    Born, Clock, Documents, Ending, FolderInbox, Golem, Provisions, WakeError, Waking,
+};
+use serde_json::json;
+use std::{
+    fs::{DirBuilder, File, OpenOptions, TryLockError},
+    net::SocketAddr,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    task::JoinSet,
+    time::sleep,
+};
+
+/// Held by the process that runs the Golem, also before there are books to lock.
+const LOCK: &str = "run.lock";
+/// How often the folder is looked into while nothing is there yet.
+const GLANCE: Duration = Duration::from_millis(200);
+/// How often it is tried to open books that onboarding has just written.
+const TRIES: u32 = 150;
+
+/// `bardo golem run`
+pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
+    let voice = Voice { json };
+    let mut signals = Signals::listening()?;
+    let Some(_alone) = alone(&args.data)? else {
+        let reason = format!("another process runs the Golem in {}", args.data.display());
+        return Ok(refused("ran", &reason));
+    };
+    let node = Node::connect(&args.rpc).await?;
+    let clock = Clock::of(&node, || input::now().unwrap_or_default()).await?;
+    let before = GolemFile::of(&args.data)?;
+    // A key in no file is born before anything is onboarded: the owner grants to it (SPEC D12).
+    let hosted = match &before {
+        Some(file) => file.mode == CustodyMode::Delegation,
+        None => args.password_file.is_none(),
+    };
+    let keys =
+        if hosted { Some(born(args, voice, before.is_some(), clock.now()).await?) } else { None };
+    let (file, waited) = match before {
+        Some(file) => (file, false),
+        None => {
+            let there = tokio::select! {
+                () = signals.either() => None,
+                file = onboarded(&args.data) => Some(file?),
+            };
+            let Some(file) = there else {
+                return Ok(Answer::yes(json!({ "ended": "stopped", "ticks": 0 }), ""));
+            };
+            (file, true)
+        }
+    };
+    if node.chain_id() != file.chain_id {
+        let (its, other) = (file.chain_id, node.chain_id());
+        return Ok(refused(
+            "ran",
+            &format!("the Golem is on chain {its}, and the node on {other}"),
+        ));
+    }
+    let keys = match (keys, file.mode) {
+        (Some(keys), CustodyMode::Delegation) => keys,
+        (None, CustodyMode::LocalKey) => Keys::local(&args.data, password(args)?).or_use()?,
+        (_, CustodyMode::Embedded) => return Ok(refused("ran", &WakeError::OtherMode.to_string())),
+        _ => {
+            let reason =
+                "it was onboarded in another mode than this process waited for: start it again";
+            return Ok(refused("ran", reason));
+        }
+    };
+    let store = match books(&args.data, &file, waited).await {
+        Ok(store) => store,
+        Err(StoreError::Locked { .. }) => {
+            let reason = format!("another process has the books in {}", args.data.display());
+            return Ok(refused("ran", &reason));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let woken = Golem::wake(provisions(args, &file, &node, &keys, &clock, store)?).await;
+    let mut golem = match woken {
+        Ok(Waking::Awake(golem)) => golem,
+        Ok(Waking::Refused(denial)) => return Ok(refused("ran", &denial.to_string())),
+        Err(no @ (WakeError::NotOnboarded { .. } | WakeError::OtherMode)) => {
+            return Ok(refused("ran", &no.to_string()));
+        }
+        Err(off @ (WakeError::Rhythm(_) | WakeError::Strategy(_))) => return Err(off).or_use(),
+        Err(fault) => return Err(fault.into()),
+    };
+    voice.awake(golem.id(), keys.current().await, golem.grant().delegate, golem.life().next_at);
+    let _events = match args.events {
+        Some(at) => Some(events(at, &golem, voice).await?),
+        None => None,
+    };
+    let ending = golem.live(&clock, signals.either(), |pulse| voice.pulse(&pulse)).await;
+    let ticks = golem.life().ticks;
+    Ok(match ending {
+        Ending::Stopped => Answer::yes(
+            json!({ "ended": "stopped", "ticks": ticks }),
+            format!("stopped after tick {ticks}; the same command goes on"),
+        ),
+        Ending::Died(trigger) => Answer::yes(
+            json!({ "ended": "died", "of": trigger, "ticks": ticks }),
+            format!("it ended after tick {ticks}: {trigger:?}"),
+        ),
+    })
+}
+
+/// Tells events to whoever asks on this machine, until it is dropped.
+async fn events(at: SocketAddr, golem: &Golem, voice: Voice) -> Result<JoinSet<()>, Failure> {
+    let listener =
+        TcpListener::bind(at).await.with_context(|| format!("cannot listen at {at}")).or_use()?;
+    let at = listener.local_addr()?;
+    voice.say(
+        &json!({ "events": format!("http://{at}/v1/events") }),
+        &format!("events at http://{at}/v1/events"),
+    );
+    let routes = golem_runtime::router(golem.fabric());
+    let mut serving = JoinSet::new();
+    serving.spawn(async move {
+        // Whoever listens hears no more; the Golem goes on.
+        drop(axum::serve(listener, routes).await);
+    });
+    Ok(serving)
+}
+
+/// SIGINT and SIGTERM.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listening() -> Result<Self, Failure> {
+        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
+    }
+
+    async fn either(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// The folder, for this process alone; none while another has it. The system lets go of it however a process dies.
+fn alone(data: &Path) -> Result<Option<File>, Failure> {
+    let place = || format!("cannot use {}", data.display());
+    DirBuilder::new().recursive(true).mode(0o700).create(data).with_context(place).or_use()?;
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(data.join(LOCK))
+        .with_context(place)
+        .or_use()?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// A key of this process, said to whoever started it and to whoever looks into the folder.
+async fn born(args: &RunArgs, voice: Voice, onboarded: bool, now: u64) -> Result<Keys, Failure> {
+    if args.password_file.is_some() {
+        return Err(Failure::Use(anyhow!(
+            "password-file: in vault mode the key is in no file: leave it out"
+        )));
+    }
+    let keys = Keys::hosted();
+    let born = Born::of(&keys, now).await?.context("a key that was born is not there")?;
+    written(&args.data, Born::NAME, &serde_json::to_string_pretty(&born)?)?;
+    voice.born(&born, onboarded);
+    Ok(keys)
+}
+
+/// What onboarding lays down last.
+async fn onboarded(data: &Path) -> Result<GolemFile, Failure> {
+    loop {
+        if let Some(file) = GolemFile::of(data)? {
+            return Ok(file);
+        }
+        sleep(GLANCE).await;
+    }
+}
+
+fn password(args: &RunArgs) -> Result<Password, Failure> {
+    match &args.password_file {
+        Some(file) => Password::from_file(file).or_use(),
+        None => input::asked(&args.data.join("session-key.json")).or_use(),
+    }
+}
+
+/// The Golem's books. Who has just onboarded lets go of them in a moment.
+async fn books(data: &Path, file: &GolemFile, waited: bool) -> Result<Store, StoreError> {
+    let config = StoreConfig { folder: data.to_owned(), golem: file.golem, max_pages: None };
+    let mut tries = if waited { TRIES } else { 1 };
+    let ledger = match file.life.as_ref().and_then(|life| life.owner_ledger.as_ref()) {
+        Some(path) => Some(OwnerLedger::open(&data.join(path), file.owner)?),
+        None => None,
+    };
+    loop {
+        tries = tries.saturating_sub(1);
+        match Store::open(&config, ledger.as_ref()) {
+            Err(StoreError::Locked { .. }) if tries > 0 => sleep(GLANCE).await,
+            opened => return opened,
+        }
+    }
+}
+
+fn provisions(
+    args: &RunArgs,
+    file: &GolemFile,
+    node: &Node,
+    keys: &Keys,
+    clock: &Clock,
+    store: Store,
+) -> Result<Provisions, Failure> {
+    let life = file.life.clone().unwrap_or_default();
+    let text = |document: crate::commands::onboard::folder::Document| document.text(&args.data);
+    let lane = if node.is_near() {
+        let poll = Duration::from_millis(50);
+        LanePolicy { confirmations: 1, poll, ..LanePolicy::default() }
+    } else {
+        LanePolicy::default()
+    };
+    Ok(Provisions {
+        node: node.clone(),
+        store: Arc::new(store),
+        keys: keys.clone(),
+        documents: Documents {
+            strategy: text(STRATEGY)?,
+            heartbeat: text(HEARTBEAT)?,
+            constitution: text(CONSTITUTION)?,
+        },
+        costs: DailyCosts {
+            inference: life.inference,
+            gas: life.gas,
+            compute: life.compute,
+            data: life.data,
+        },
+        expected_days: life.expected_days,
+        machine_ends: life.machine_ends,
+        payees: life.payees,
+        consent: None,
+        owner_day: life.owner_day,
+        lane,
+        strategist: None,
+        inbox: Some(Arc::new(FolderInbox::of(&args.data))),
+        clock: clock.port(),
+    })
+}

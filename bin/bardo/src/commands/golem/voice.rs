@@ -1,0 +1,116 @@
+//! What a running Golem says to who started it: lines for people, objects for programs, keys for nobody.
+
+use super::moment;
+use alloy::primitives::{Address, B256};
+use golem_custody::redact;
+use golem_runtime::{Born, Outcome, Pulse, Ticked};
+use serde_json::{Value, json};
+use std::io::{Write as _, stderr, stdout};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Voice {
+    pub(super) json: bool,
+}
+
+impl Voice {
+    /// Says it to whom it is for. Who does not listen any more misses it; a Golem does not die of that.
+    pub(super) fn say(self, json: &Value, words: &str) {
+        let _gone = if self.json {
+            let mut out = stdout().lock();
+            writeln!(out, "{json}").and_then(|()| out.flush())
+        } else {
+            writeln!(stderr(), "{}", redact(words))
+        };
+    }
+
+    pub(super) fn born(self, born: &Born, onboarded: bool) {
+        let Born { address, proof, .. } = born;
+        let next = if onboarded {
+            "It looks on until `bardo golem grant`."
+        } else {
+            "It waits for `bardo onboard --mode vault --session` with this address, and this folder."
+        };
+        // A signature has the form of a secret, and is none.
+        let json = json!({ "born": address, "proof": proof, "onboarded": onboarded });
+        if self.json {
+            self.say(&json, "");
+        } else {
+            let _gone = writeln!(stderr(), "born     {address}\nproof    {proof}\n{next}");
+        }
+    }
+
+    pub(super) fn awake(self, golem: B256, key: Option<Address>, granted: Address, next_at: u64) {
+        let words = if key == Some(granted) {
+            format!("golem={golem} is awake and acts by {granted}")
+        } else {
+            format!("golem={golem} is awake and looks on: its grant is for {granted}")
+        };
+        let json = json!({ "awake": golem, "key": key, "granted": granted, "nextAt": next_at });
+        self.say(&json, &words);
+    }
+
+    pub(super) fn pulse(self, pulse: &Pulse<'_>) {
+        match pulse {
+            Pulse::Ticked(ticked) => self.ticked(ticked),
+            Pulse::Faulted { error, pause } => {
+                let words = chain(*error);
+                let seconds = pause.as_secs();
+                let line = format!("fault: {words}; again in {seconds} seconds");
+                self.say(&json!({ "fault": redact(&words), "againIn": seconds }), &line);
+            }
+            Pulse::Unwatched(fault) => {
+                let words = chain(*fault);
+                let line = format!("its grant is not watched until the next tick: {words}");
+                self.say(&json!({ "unwatched": redact(&words) }), &line);
+            }
+            _ => {}
+        }
+    }
+
+    fn ticked(self, ticked: &Ticked) {
+        let Ticked { number, phase, clocks, dreaming, observing, deeds, next_at, dies_of } = ticked;
+        let done: Vec<Value> = deeds
+            .iter()
+            .map(|(wish, outcome)| {
+                let (how, why) = told(outcome);
+                json!({ "wish": format!("{wish:?}"), "outcome": how, "why": redact(&why) })
+            })
+            .collect();
+        let json = json!({
+            "tick": number, "phase": format!("{phase:?}"), "vitality": clocks.vitality(),
+            "clocks": clocks, "dreaming": dreaming, "observing": observing, "deeds": done,
+            "nextAt": next_at, "diesOf": dies_of,
+        });
+        let mut line = format!("tick {number}  {phase:?} {}", clocks.vitality());
+        if *dreaming {
+            line.push_str("  dreams");
+        }
+        if let Some(why) = observing {
+            line.push_str(&format!("  looks on: {why:?}"));
+        }
+        for (wish, outcome) in deeds {
+            let (how, why) = told(outcome);
+            line.push_str(&format!("  {wish:?}: {how} {why}"));
+        }
+        line.push_str(&format!("  next {}", moment(*next_at)));
+        self.say(&json, &line);
+    }
+}
+
+fn told(outcome: &Outcome) -> (&'static str, String) {
+    match outcome {
+        Outcome::Done => ("done", String::new()),
+        Outcome::Refused(denials) => {
+            let all: Vec<String> = denials.iter().map(ToString::to_string).collect();
+            ("refused", all.join("; "))
+        }
+        Outcome::Failed(denial) => ("failed", denial.to_string()),
+        Outcome::Unsettled(why) => ("unsettled", why.clone()),
+    }
+}
+
+/// Causes, outermost first.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,135 @@
+//! G8, D11: what an owner sends his Golem, and what is no letter of his.
+
+use super::{DAY, Scene};
+use crate::command::Key;
+use anyhow::{Context as _, Result, ensure};
+use bardo_testkit::fixed_signer;
+use golem_chain::environment;
+use golem_delegation::{Delegation, SigningDomain, grant::Grant};
+use serde_json::Value;
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+impl Scene {
+    /// What came of a letter.
+    fn answer(&self, file: &str) -> Result<String> {
+        let path = self.data().join("inbox/done").join(file);
+        super::until("an answer", || Ok(path.is_file()))?;
+        let said: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+        Ok(said["answer"].as_str().context("no answer")?.to_owned())
+    }
+
+    fn letter(&self, name: &str, text: &[u8], mode: u32) -> Result<()> {
+        let (inbox, draft) = (self.data().join("inbox"), self.data().join("draft"));
+        fs::create_dir_all(&inbox)?;
+        fs::write(&draft, text)?;
+        fs::set_permissions(&draft, fs::Permissions::from_mode(mode))?;
+        fs::rename(draft, inbox.join(name))?;
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn more_time_counts_once_it_is_verified_and_what_is_no_letter_stops_nobody() -> Result<()> {
+    let scene = Scene::local().await?;
+    let golem = scene.runs_local()?;
+    golem.does()?;
+    let before = scene.status()?;
+    let grant: Delegation =
+        serde_json::from_str(&fs::read_to_string(scene.data().join("grant.json"))?)?;
+
+    // What somebody else signed, what is nothing, what is too much, what others could have written.
+    let end = before["expiresAt"].as_u64().context("no end")?;
+    let environment = environment();
+    let wider = Grant::read(&grant, &environment)?.feed(end + 90 * DAY)?.delegation;
+    let domain = SigningDomain {
+        chain_id: scene.stage.node().chain_id(),
+        manager: bardo_bindings::framework::DELEGATION_MANAGER,
+    };
+    let forged = fixed_signer(0x66)?.grant(&domain, wider)?;
+    let forged = serde_json::to_vec(&forged)?;
+    for (name, text, mode, says) in [
+        ("1.json", forged.clone(), 0o600, "sign"),
+        ("2.json", b"{}".to_vec(), 0o600, "no delegation"),
+        ("3.json", vec![b' '; 70_000], 0o600, "more than 65536 bytes"),
+        ("4.json", forged, 0o644, "mode 600"),
+    ] {
+        scene.letter(name, &text, mode)?;
+        let words = scene.answer(name)?;
+        ensure!(words.contains(says), "{name}: {words}");
+        let status = scene.status()?;
+        assert_eq!(
+            (&status["expiresAt"], &status["epoch"]),
+            (&before["expiresAt"], &1.into()),
+            "{name}"
+        );
+    }
+
+    // Another's key feeds nobody.
+    let stranger = Key::kept(0x62)?;
+    let no = scene.golem("feed", &["--rpc", scene.rpc(), "--key-file", &stranger.file])?;
+    assert_eq!(no.code, 1, "{no:?}");
+
+    let sent = scene.owner.sent(&scene.stage).await?;
+    let fed = scene.owner("feed", &["--days", "30"])?;
+    assert_eq!(fed.code, 0, "{fed:?}");
+    let file = fed.json()?["file"].as_str().context("no file")?.to_owned();
+    let name = file.rsplit('/').next().context("no name")?;
+    assert_eq!(scene.answer(name)?, "it is in use");
+    let status = scene.status()?;
+    assert_eq!((&status["expiresAt"], &status["epoch"]), (&(end + 30 * DAY).into(), &2.into()));
+    assert_eq!(scene.owner.sent(&scene.stage).await?, sent, "one signature, and no transaction");
+    golem.stops()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_that_is_due_follows_once_its_owner_has_signed() -> Result<()> {
+    let scene = Scene::local().await?;
+    let golem = scene.runs_local()?;
+    let old = golem.says("awake")?["key"].clone();
+    golem.does()?;
+    assert_eq!(scene.owner("grant", &[])?.code, 1, "it asks for nothing yet");
+
+    scene.later(8 * DAY).await?;
+    golem.says("tick")?;
+    let status = scene.status()?;
+    assert_eq!(status["asks"][0]["what"], "grant", "{status}");
+    // Two grants of one number would live beside each other.
+    let fed = scene.owner("feed", &[])?;
+    assert_eq!(fed.code, 1, "{fed:?}");
+
+    let granted = scene.owner("grant", &[])?;
+    assert_eq!(granted.code, 0, "{granted:?}");
+    let new = granted.json()?["key"].clone();
+    ensure!(new != old, "{new}");
+    super::until("the next key", || Ok(scene.status()?["key"] == new))?;
+    scene.later(DAY).await?;
+    let tick = golem.does()?;
+    assert_eq!(tick["deeds"][0]["outcome"], "done", "{tick}");
+    let history = scene.golem("history", &["--limit", "500"])?.json()?;
+    let events = history["events"].as_array().context("no events")?;
+    ensure!(events.iter().any(|event| event["kind"] == "sessionKeyRotated"), "{history}");
+    golem.stops()?;
+    Ok(())
+}
+
+/// D9: a phase goes back by its owner's transaction, and by one only where it is needed.
+#[tokio::test]
+async fn a_phase_is_turned_back_by_its_owner() -> Result<()> {
+    let scene = Scene::local().await?;
+    let id = scene.status()?["golem"].as_str().context("no id")?.to_owned();
+    let key = ["--rpc", scene.rpc(), "--key-file", &scene.owner.file];
+    let advance = [&["registry", "advance", &id, "--phase", "conservation"][..], &key].concat();
+    assert_eq!(crate::command::bardo(advance)?.code, 0);
+
+    let fed = scene.owner("feed", &["--phase", "stable"])?;
+
+    assert_eq!(fed.code, 0, "{fed:?}");
+    ensure!(fed.json()?["transaction"].is_string() && fed.json()?["file"].is_null(), "{fed:?}");
+    assert_eq!(scene.status()?["registry"]["phase"], "Stable");
+    let sent = scene.owner.sent(&scene.stage).await?;
+    assert_eq!(scene.owner("feed", &["--phase", "stable"])?.code, 0);
+    assert_eq!(scene.owner.sent(&scene.stage).await?, sent, "it was so already");
+    assert_eq!(scene.owner("feed", &["--phase", "declining"])?.code, 2);
+    Ok(())
+}

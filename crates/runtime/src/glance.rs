@@ -1,0 +1,118 @@
+//! A Golem as its archive has it: for its owner, while it runs and after.
+
+use crate::{Life, golem::newest_of, life::CELL, sustenance::RENEWED};
+use alloy_primitives::{Address, B256};
+use bardo_store::{Archive, StoreError};
+use golem_chain::environment;
+use golem_custody::{Means, Onboarding, Rotation, Spent};
+use golem_delegation::{
+    Delegation,
+    grant::{Grant, GrantError},
+    terms::GolemCharter,
+};
+use serde::de::DeserializeOwned;
+
+/// Why an archive cannot be read as a Golem's.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GlanceError {
+    /// The disk.
+    #[error("its store cannot be read")]
+    Store(#[from] StoreError),
+    /// What it wrote.
+    #[error("what its store has of {what} is not understood")]
+    Unread {
+        /// Which machine.
+        what: &'static str,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// Its grant.
+    #[error("its grant cannot be read as a charter")]
+    Grant(#[from] GrantError),
+}
+
+/// What is known of a Golem from its archive alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// Its id on chain.
+    pub golem: B256,
+    /// How far its onboarding is; none before the first step.
+    pub onboarding: Option<Onboarding>,
+    /// Its life; none before the first tick.
+    pub life: Option<Life>,
+    /// How far the rotation of its keys is; none before the first.
+    pub rotation: Option<Rotation>,
+    /// The newest grant that it has, and its charter; none where it has none.
+    pub grant: Option<(Delegation, GolemCharter)>,
+    /// What it spent, by the clock of whoever looks.
+    pub spent: Spent,
+    /// How many records its log has.
+    pub records: u64,
+}
+
+impl Glance {
+    /// Looks at an archive, at that second.
+    pub fn of(archive: &Archive, now: u64) -> Result<Self, GlanceError> {
+        let onboarding: Option<Onboarding> = read(archive, "onboarding")?;
+        let rotation: Option<Rotation> = read(archive, "rotation")?;
+        let first = match onboarding.as_ref().and_then(Onboarding::means) {
+            Some(Means::Granted { grant, .. }) => Some(grant.as_ref().clone()),
+            _ => None,
+        };
+        let grant = match first {
+            None => None,
+            Some(first) => {
+                let grant = newest_of(first, read(archive, RENEWED)?, rotation.as_ref())?;
+                let charter = Grant::read(&grant, &environment())?.charter().clone();
+                Some((grant, charter))
+            }
+        };
+        let spent = match &grant {
+            Some((grant, _)) => archive.spent(grant.delegate, now)?,
+            None => Spent::default(),
+        };
+        Ok(Self {
+            golem: archive.golem()?,
+            life: read(archive, CELL)?,
+            onboarding,
+            rotation,
+            grant,
+            spent,
+            records: archive.length()?,
+        })
+    }
+
+    /// Its owner.
+    #[must_use]
+    pub fn owner(&self) -> Option<Address> {
+        self.onboarding.as_ref().map(Onboarding::owner)
+    }
+
+    /// The grant that its owner is asked to sign for its next key.
+    #[must_use]
+    pub const fn asks(&self) -> Option<&Delegation> {
+        match &self.rotation {
+            Some(Rotation::Asked { wanted, .. }) => Some(wanted),
+            _ => None,
+        }
+    }
+
+    /// The highest number of a grant that the owner was ever asked for.
+    #[must_use]
+    pub fn asked_epoch(&self) -> u16 {
+        self.rotation.as_ref().map_or(0, |rotation| match rotation {
+            Rotation::Resting { epoch, .. }
+            | Rotation::Asked { epoch, .. }
+            | Rotation::Granted { epoch, .. } => *epoch,
+        })
+    }
+}
+
+fn read<T: DeserializeOwned>(
+    archive: &Archive,
+    what: &'static str,
+) -> Result<Option<T>, GlanceError> {
+    let step = archive.step(what)?.map(|step| serde_json::from_value(step.value));
+    step.transpose().map_err(|source| GlanceError::Unread { what, source })
+}

@@ -1,0 +1,208 @@
+//! A Golem's life from one tick to the next, until it dies or is told to stop.
+
+use crate::{
+    Clock, DeathError, DeathTrigger, Golem, GolemEvent, Passing, Rhythm, TickError, Ticked,
+};
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use golem_chain::{Heads, WatchFault, watch};
+use golem_custody::Denial;
+use std::{
+    pin::{Pin, pin},
+    time::Duration,
+};
+
+/// Most that a pause after a fault is doubled.
+const MOST_DOUBLED: u32 = 6;
+/// How often a chain on this machine is asked for a block.
+const NEAR: Duration = Duration::from_millis(100);
+/// How often another one is: about as often as it has one.
+const FAR: Duration = Duration::from_secs(2);
+
+/// What is to be said of a life as it goes on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Pulse<'a> {
+    /// A tick came to its end.
+    Ticked(&'a Ticked),
+    /// One did not; it is done again.
+    Faulted {
+        /// Why.
+        error: &'a TickError,
+        /// After so long.
+        pause: Duration,
+    },
+    /// Its death waits for something.
+    Waits {
+        /// For what.
+        denial: &'a Denial,
+        /// It is gone on with after so long, or when its owner sends something.
+        pause: Duration,
+    },
+    /// Its death did not come to its end, and is gone on with.
+    NotSettled {
+        /// Why.
+        error: &'a DeathError,
+        /// After so long.
+        pause: Duration,
+    },
+    /// Its grant cannot be watched: that it ended will be known with the next tick, and not before.
+    Unwatched(&'a WatchFault),
+}
+
+/// How a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Ending {
+    /// It was told to stop, between two ticks. Nothing is lost.
+    Stopped,
+    /// It died of this.
+    Died(DeathTrigger),
+}
+
+/// Why a pause is over.
+enum Woken {
+    Due,
+    GrantEnded,
+    Unwatched(WatchFault),
+}
+
+impl Golem {
+    /// Ticks when a tick is due until it dies, or until `stop` is ready, which is waited for between ticks only.
+    ///
+    /// It wakes early when a block says that its grant is over, and when its owner has sent something.
+    pub async fn live(
+        &mut self,
+        clock: &Clock,
+        stop: impl Future<Output = ()>,
+        mut say: impl FnMut(Pulse<'_>),
+    ) -> Ending {
+        let mut stop = pin!(stop);
+        // A death that was accepted is all that is left to do (INV-9).
+        if let Ok(Some(dying)) = self.dying().await {
+            return self.passes_away(clock, stop, dying.trigger(), say).await;
+        }
+        let mut faults = 0;
+        let mut watched = true;
+        // Whether it can act is another than when it was last awake, as of a key that went with its process: it looks at once.
+        let mut at_once = self.lane.is_some() == self.life.observing.is_some();
+        loop {
+            let woken = tokio::select! {
+                biased;
+                () = &mut stop => return Ending::Stopped,
+                () = std::future::ready(()), if at_once => Woken::Due,
+                woken = self.rests(clock, watched, faults) => woken,
+            };
+            at_once = false;
+            // What ended is looked at by the tick; if that finds it alive, it is not looked at again before the next.
+            watched = matches!(woken, Woken::Due);
+            if let Woken::Unwatched(fault) = &woken {
+                say(Pulse::Unwatched(fault));
+                continue;
+            }
+            let error = match self.beats(clock).await {
+                Ok((ticked, None)) => {
+                    faults = 0;
+                    say(Pulse::Ticked(&ticked));
+                    continue;
+                }
+                Ok((ticked, Some(trigger))) => {
+                    say(Pulse::Ticked(&ticked));
+                    return self.passes_away(clock, stop, trigger, say).await;
+                }
+                Err(error) => error,
+            };
+            say(Pulse::Faulted { error: &error, pause: pause(&self.rhythm, faults) });
+            faults = faults.saturating_add(1);
+        }
+    }
+
+    /// Dies, however long that takes: what waits or fails is gone on with after a pause, or when its owner sends a grant.
+    async fn passes_away(
+        &mut self,
+        clock: &Clock,
+        mut stop: Pin<&mut impl Future<Output = ()>>,
+        trigger: DeathTrigger,
+        mut say: impl FnMut(Pulse<'_>),
+    ) -> Ending {
+        for faults in 0.. {
+            let pause = pause(&self.rhythm, faults);
+            match self.dies(trigger).await {
+                Ok(Passing::Dead(_)) => return Ending::Died(trigger),
+                Ok(Passing::Waits(denial)) => say(Pulse::Waits { denial: &denial, pause }),
+                Err(error) => say(Pulse::NotSettled { error: &error, pause }),
+            }
+            let inbox = self.inbox.clone();
+            let came = async {
+                match &inbox {
+                    Some(inbox) => inbox.came().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = &mut stop => return Ending::Stopped,
+                () = came => {}
+                () = clock.passes(pause) => {}
+            }
+            if let Err(error) = self.go_on_with_keys(clock.now()).await {
+                say(Pulse::Faulted { error: &error, pause });
+            }
+        }
+        Ending::Stopped
+    }
+
+    /// One tick, and what it dies of. One that comes too late is told of.
+    async fn beats(&mut self, clock: &Clock) -> Result<(Ticked, Option<DeathTrigger>), TickError> {
+        let missed = self.rhythm.missed_ticks(self.life.next_at, clock.now());
+        if self.rhythm.is_anomaly(missed) {
+            let name = format!("late.{}", self.life.ticks);
+            let event = GolemEvent::HeartbeatAnomaly { missed };
+            self.fabric.emit_once(&name, &event, clock.now()).await?;
+        }
+        let ticked = self.tick().await?;
+        let trigger = match (ticked.dies_of, &self.inbox) {
+            (Some(DeathTrigger::GrantEnded), Some(inbox))
+                if inbox.end_asked().await.map_err(TickError::Inbox)? =>
+            {
+                Some(DeathTrigger::OwnerKillSwitch)
+            }
+            (trigger, _) => trigger,
+        };
+        Ok((ticked, trigger))
+    }
+
+    /// Until there is something to do.
+    async fn rests(&self, clock: &Clock, watched: bool, faults: u32) -> Woken {
+        if let Some(before) = faults.checked_sub(1) {
+            clock.passes(pause(&self.rhythm, before)).await;
+            return Woken::Due;
+        }
+        let mut heads = Heads::of(self.node.clone(), if self.node.is_near() { NEAR } else { FAR });
+        let over = async {
+            if !watched {
+                std::future::pending::<()>().await;
+            }
+            watch(&mut heads, DELEGATION_MANAGER, &self.context).await
+        };
+        let came = async {
+            match &self.inbox {
+                Some(inbox) => inbox.came().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = clock.reaches(self.life.next_at) => Woken::Due,
+            () = came => Woken::Due,
+            over = over => match over {
+                Ok(_end) => Woken::GrantEnded,
+                Err(fault) => Woken::Unwatched(fault),
+            },
+        }
+    }
+}
+
+/// How long a fault is left alone: as the fastest tick at first, twice as long each time, and as usual at most.
+fn pause(rhythm: &Rhythm, faults: u32) -> Duration {
+    let doubled = rhythm.fastest.saturating_mul(1 << faults.min(MOST_DOUBLED));
+    Duration::from_secs(doubled.min(rhythm.every.max(rhythm.fastest)))
+}

@@ -1,0 +1,127 @@
+//! SPEC L2, D9, D32: three clocks, one number, five phases, as `docs/vitality.md` has them.
+
+use alloy_primitives::B256;
+use golem_custody::{DailyCosts, Metabolism};
+use golem_delegation::grant::Phase;
+use golem_runtime::{Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, phase_of};
+use proptest::prelude::*;
+
+const DAY: u64 = 86_400;
+
+fn economy() -> Economy {
+    let daily_costs = DailyCosts { inference: 1_000_000, ..DailyCosts::default() };
+    let metabolism = Metabolism { balance: 30_000_000, daily_revenue: 0, daily_costs };
+    Economy {
+        metabolism,
+        seconds_left: 7 * DAY,
+        worth: Some(1_000_000_000),
+        mark: 1_000_000_000,
+        bound_bps: 2_000,
+    }
+}
+
+/// The page is the law: its table of phases is the code's.
+#[test]
+fn the_page_and_the_code_have_the_same_thresholds() {
+    let page = include_str!("../../../../docs/vitality.md");
+    for (phase, from) in THRESHOLDS {
+        let thousands = match from {
+            0 => "0".to_owned(),
+            from => format!("{},{:03}", from / 1_000, from % 1_000),
+        };
+        let row = format!("| {phase:?} | {thousands} |");
+        assert!(page.contains(&row), "{row}");
+    }
+    assert!(page.contains("(right + 8) / (right + wrong + 8)"));
+    assert!(
+        page.contains("beside 720") && page.contains("604,800") && page.contains("(180 unless")
+    );
+}
+
+#[test]
+fn each_share_of_the_economic_clock_counts_and_the_least_is_it() {
+    assert_eq!(economy().clock(), WHOLE);
+    let poor = Metabolism { balance: 15_000_000, ..economy().metabolism };
+    assert_eq!(Economy { metabolism: poor, ..economy() }.clock(), 5_000);
+    assert_eq!(Economy { seconds_left: DAY, ..economy() }.clock(), 1_428);
+    assert_eq!(Economy { seconds_left: 0, ..economy() }.clock(), 0);
+    // A fall of a tenth is half of what the owner bears; one of a fifth is all of it.
+    assert_eq!(Economy { worth: Some(900_000_000), ..economy() }.clock(), 5_000);
+    assert_eq!(Economy { worth: Some(800_000_000), ..economy() }.clock(), 0);
+    assert_eq!(Economy { worth: Some(1), ..economy() }.clock(), 0);
+    // What nobody knows is no loss.
+    assert_eq!(Economy { worth: None, ..economy() }.clock(), WHOLE);
+    let earns = Metabolism { balance: 0, daily_revenue: 1_000_000, ..economy().metabolism };
+    assert_eq!(Economy { metabolism: earns, ..economy() }.clock(), WHOLE);
+}
+
+#[test]
+fn the_last_outcomes_count_and_those_before_them_do_not() {
+    let mut golem = Experience::default();
+    for _ in 0..32 {
+        golem.learn(false);
+    }
+    assert_eq!(golem.clock(), 2_000, "8 of 40");
+    for _ in 0..32 {
+        golem.learn(true);
+    }
+    assert_eq!(golem.clock(), WHOLE);
+}
+
+#[test]
+fn a_phase_begins_at_its_threshold_and_not_one_below() {
+    for pair in THRESHOLDS.windows(2) {
+        let [(earlier, from), (later, _)] = pair else { panic!("two") };
+        assert_eq!((phase_of(*from), phase_of(from - 1)), (*earlier, *later));
+    }
+}
+
+/// D9: a Feed undoes what the economic clock did, and neither of the others.
+#[test]
+fn the_phase_after_a_feed_is_what_the_other_clocks_allow() {
+    let poor = Clocks { economic: 100, epistemic: 9_000, stochastic: 8_000 };
+    assert_eq!(poor.phase(Phase::Thriving), Phase::Terminal);
+    assert_eq!(poor.phase_after_feed(Phase::Stable), Phase::Stable);
+    let lost = Clocks { epistemic: 3_500, ..poor };
+    assert_eq!(lost.phase_after_feed(Phase::Stable), Phase::Conservation);
+}
+
+proptest! {
+    /// INV-8.
+    #[test]
+    fn no_clock_leads_back(economic in 0..=WHOLE, epistemic in 0..=WHOLE, stochastic in 0..=WHOLE, at in 0usize..5) {
+        let on_chain = Phase::ALL[at];
+        let clocks = Clocks { economic, epistemic, stochastic };
+        prop_assert!(clocks.phase(on_chain) >= on_chain);
+        prop_assert!(clocks.vitality() <= economic.min(epistemic).min(stochastic));
+    }
+
+    #[test]
+    fn chance_takes_and_never_gives(golem in any::<[u8; 32]>(), days in 0u64..400, expected in 1u16..1_000) {
+        let golem = B256::from(golem);
+        let (today, tomorrow) = (chance(golem, days * DAY, expected), chance(golem, (days + 1) * DAY, expected));
+        prop_assert!(tomorrow <= today);
+        prop_assert_eq!(chance(golem, 0, expected), WHOLE);
+    }
+
+    #[test]
+    fn no_economy_panics(balance in any::<u64>(), costs in any::<u64>(), left in any::<u64>(), worth in any::<Option<u128>>(), mark in any::<u128>(), bound in any::<u16>()) {
+        let daily_costs = DailyCosts { gas: costs, ..DailyCosts::default() };
+        let metabolism = Metabolism { balance, daily_revenue: 0, daily_costs };
+        let economy = Economy { metabolism, seconds_left: left, worth, mark, bound_bps: bound };
+        prop_assert!(economy.clock() <= WHOLE);
+    }
+}
+
+/// On the whole a Golem lives as long as was expected, give or take.
+#[test]
+fn chance_lasts_about_as_long_as_was_expected() {
+    let lives = (0u8..60).map(|seed| {
+        let golem = B256::repeat_byte(seed);
+        (0..1_000).find(|day| chance(golem, day * DAY, 100) == 0).unwrap_or(1_000)
+    });
+    let all: Vec<u64> = lives.collect();
+    let mean = all.iter().sum::<u64>() / 60;
+    assert!((80..=120).contains(&mean), "{mean}");
+    assert!(all.iter().min() != all.iter().max(), "all alike");
+}
