@@ -63,6 +63,15 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// What can be seen by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoPart {
+    /// Grant, swap, attack and revoke.
+    Grants,
+    /// A Golem from its first tick to its settlement.
+    Life,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Verify and export a Golem's audit log
@@ -93,9 +102,17 @@ chain files: name, chain_id, testnet, and private_rpc where signed transactions 
     #[command(subcommand)]
     Delegation(DelegationCommand),
 
-    /// Grant, swap, attack and revoke on a local chain; ends by itself
-    #[command(after_help = "Example:\n  bardo demo\n\nNeeds the local chain: make devchain")]
-    Demo,
+    /// Grants and a Golem's whole life on a local chain; ends by itself
+    #[command(after_help = "Examples:
+  bardo demo
+  bardo demo --only life
+
+Needs the local chain: make devchain. The Golem's life is target/demo/report.html afterwards.")]
+    Demo {
+        /// One part of it
+        #[arg(long, value_name = "PART")]
+        only: Option<DemoPart>,
+    },
 
     /// Put Bardo's contracts on a chain, at the same addresses everywhere
     #[command(after_help = "Examples:
