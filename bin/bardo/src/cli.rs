@@ -1,4 +1,5 @@
 mod audit;
+mod demo;
 mod golem;
 mod identity;
 mod onboard;
@@ -7,6 +8,7 @@ mod report;
 mod vault;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
+pub(crate) use demo::DemoPart;
 pub(crate) use golem::{
     FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs, ListArgs, LookArgs, RunArgs,
     WatchArgs,
@@ -61,15 +63,6 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// What can be seen by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DemoPart {
-    /// Grant, swap, attack and revoke.
-    Grants,
-    /// A Golem from its first tick to its settlement.
-    Life,
 }
 
 #[derive(Debug, Subcommand)]

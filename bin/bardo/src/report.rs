@@ -9,6 +9,8 @@ mod log;
 mod page;
 mod story;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub(crate) use page::render;

@@ -77,6 +77,8 @@ struct Moved {
     token: Address,
     amount: U256,
     came: bool,
+    /// To its owner.
+    home: bool,
 }
 
 /// A token as it calls itself.
@@ -169,11 +171,11 @@ impl Chain {
                 (Mark::Refusal, "A transaction failed in its block".to_owned(), None)
             }
             (By::Golem, "trade") => (Mark::Trade, format!("Swapped {out} for {came}"), None),
+            (By::Golem, "payment") if deed.moved.iter().all(|one| one.home) => {
+                (Mark::Money, format!("Sent {out} home to its owner"), None)
+            }
             (By::Golem, "payment") => (Mark::Money, format!("Paid {out}"), None),
             (By::Golem, "income") => (Mark::Money, format!("Received {came}"), None),
-            (By::Golem, "gas money") => {
-                (Mark::Money, "Fetched gas money for its key".to_owned(), None)
-            }
             (By::Golem, _) => return None,
             (By::Strange, action) => {
                 let title = "Its key was used, and its log knows nothing of it".to_owned();
@@ -194,7 +196,7 @@ impl Chain {
             (By::Owner, "revocation") => (
                 Mark::Owner,
                 "Revoked by its owner, in one transaction".to_owned(),
-                Some("Every grant that it had is dead.".to_owned()),
+                Some("Whoever had that grant’s key can do nothing more with it.".to_owned()),
             ),
             (By::Owner, "phase") => {
                 let to = deed.phases.map_or("another phase", |(_, to)| words::phase(to));
@@ -286,6 +288,14 @@ async fn deeds(
             .topic1(owner.into_word());
         found(logs(node, all, from).await?);
     }
+    if !log.grants.is_empty() {
+        let hashes: Vec<B256> = log.grants.iter().map(|given| given.grant.hash().0).collect();
+        let disabled = Filter::new()
+            .address(DELEGATION_MANAGER)
+            .event_signature(DelegationManager::DisabledDelegation::SIGNATURE_HASH)
+            .topic1(hashes);
+        found(logs(node, disabled, from).await?);
+    }
     if !keys.is_empty() {
         let redeemers: Vec<B256> = keys.iter().map(|key| key.into_word()).collect();
         let redeemed = Filter::new()
@@ -333,7 +343,8 @@ async fn deeds(
             _ => By::Other,
         };
         let kept = ended.get(&hash);
-        let (action, moved, phases) = read(&receipt, golem, log.account.unwrap_or_default());
+        let (action, moved, phases) =
+            read(&receipt, golem, log.account.unwrap_or_default(), log.owner);
         deeds.push(Deed {
             at,
             block,
@@ -358,6 +369,7 @@ fn read(
     receipt: &TransactionReceipt,
     golem: B256,
     account: Address,
+    owner: Option<Address>,
 ) -> (&'static str, Vec<Moved>, Option<(Phase, Phase)>) {
     let mut action = None;
     let (mut redeemed, mut allowed) = (false, false);
@@ -367,6 +379,10 @@ fn read(
         let topic = log.topic0().copied().unwrap_or_default();
         let of_golem = log.topics().get(1) == Some(&golem);
         if log.address() == golem_registry() && topic == GolemRegistry::AllRevoked::SIGNATURE_HASH {
+            action = Some("revocation");
+        } else if log.address() == DELEGATION_MANAGER
+            && topic == DelegationManager::DisabledDelegation::SIGNATURE_HASH
+        {
             action = Some("revocation");
         } else if log.address() == golem_registry() && of_golem {
             let (name, weight) = named(topic);
@@ -382,7 +398,8 @@ fn read(
         } else if let Ok(event) = Erc20::Transfer::decode_log(&log.inner) {
             let came = event.to == account;
             if came != (event.from == account) {
-                moved.push(Moved { token: log.address(), amount: event.value, came });
+                let home = Some(event.to) == owner;
+                moved.push(Moved { token: log.address(), amount: event.value, came, home });
             }
         } else if topic == Erc20::Approval::SIGNATURE_HASH {
             allowed = true;
@@ -488,11 +505,21 @@ async fn look(node: &Node, log: &Log, block: u64) -> anyhow::Result<Option<Obser
     let known = seen.facts.charters.get(&(charter.account, charter.golem_id));
     let window = known.and_then(|known| known.spend_window).map(SpendWindow::from_word);
     let spent = window.and_then(|window| window.spent(at).ok());
+    let mut at_risk = radius.total();
+    if let Some(runway) = log.runway_at(at, given.grant.delegate) {
+        // No charter guards it: its thief has all of it (SPEC D6). What the key holds is counted already.
+        let chain = PermissionContext::decode(&runway.context)?;
+        let Ok(seen) = observe_at(node, runway.manager, &chain, block).await else {
+            return Ok(None);
+        };
+        let outflow = BlastRadius::of(&chain, &environment(), at, &seen.facts)?.causes.outflow;
+        at_risk = at_risk.zip(outflow).map(|(one, other)| one.saturating_add(other));
+    }
     Ok(Some(Observed {
         block,
         at,
         spent: spent.and_then(|spent| u64::try_from(spent).ok()),
         cap: charter.spend_cap,
-        at_risk: radius.total(),
+        at_risk,
     }))
 }

@@ -4,7 +4,7 @@ use super::story::{LeftOut, MOST_LETTERS, MOST_POINTS, Refusals, Tick, thinned};
 use alloy::primitives::{Address, B256};
 use bardo_store::Record;
 use golem_chain::{environment, printable};
-use golem_custody::{IntentId, Means, Onboarding, Rotation, Settlement};
+use golem_custody::{IntentId, Means, Onboarding, Rotation, Runway, Settlement};
 use golem_delegation::{Delegation, grant::Grant, terms::GolemCharter};
 use golem_runtime::{GolemEvent, Life, Told};
 use serde::Deserialize as _;
@@ -39,6 +39,8 @@ pub(super) struct Log {
     pub(super) owner: Option<Address>,
     pub(super) account: Option<Address>,
     pub(super) grants: Vec<Given>,
+    /// The grant for running costs, and since when.
+    runway: Option<(u64, Runway)>,
     pub(super) ticks: Vec<Tick>,
     pub(super) all_ticks: u64,
     pub(super) life: Option<Life>,
@@ -146,6 +148,11 @@ impl Log {
                     self.given(record.at, rotation.grant());
                 }
             }
+            "runway" => {
+                if let Ok(runway) = Runway::deserialize(to) {
+                    self.runway = Some((record.at, runway));
+                }
+            }
             "settlement" => {
                 if let Ok(settlement) = Settlement::deserialize(to) {
                     self.settlement = Some(settlement);
@@ -183,6 +190,12 @@ impl Log {
     /// The grant in force then: the first one before any.
     pub(super) fn grant_at(&self, at: u64) -> Option<&Given> {
         self.grants.iter().rev().find(|given| given.at <= at).or_else(|| self.grants.first())
+    }
+
+    /// The grant for running costs, where it is that key's and was there then.
+    pub(super) fn runway_at(&self, at: u64, key: Address) -> Option<&Runway> {
+        let (since, runway) = self.runway.as_ref()?;
+        (*since <= at && runway.session == key).then_some(runway)
     }
 
     /// Every key that it had.

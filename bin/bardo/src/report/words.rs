@@ -8,7 +8,7 @@ use alloy::primitives::{Address, U256};
 use bardo_bindings::deployables;
 use golem_custody::RotationReason;
 use golem_delegation::{Utc, blast_radius::Dollars, enforcers, grant::Phase};
-use golem_runtime::{DeathTrigger, GolemEvent, ObservingCause, Told};
+use golem_runtime::{DeathTrigger, GolemEvent, ObservingCause, RevocationReason, Told};
 
 /// A phase as people say it.
 pub(super) const fn phase(phase: Phase) -> &'static str {
@@ -116,9 +116,9 @@ fn life(event: &GolemEvent) -> Option<(Mark, String, Option<String>)> {
             Some((Mark::Owner, title, None))
         }
         GolemEvent::DreamBegan { until } => {
-            plain(Mark::Dream, "Fell asleep", Some(format!("Until {}.", when(*until))))
+            let title = format!("Slept until {}", when(*until));
+            Some((Mark::Dream, title, None))
         }
-        GolemEvent::DreamEnded { .. } => plain(Mark::Dream, "Woke up", None),
         GolemEvent::ModelsDisagreed { why } => {
             plain(Mark::Mood, "Two models disagreed, and nothing was done", Some(clipped(why)))
         }
@@ -193,8 +193,13 @@ fn keys(event: &GolemEvent) -> Option<(Mark, String, Option<String>)> {
             let left = crate::prose::length(*seconds_remaining);
             plain(Mark::Alarm, "Its grant is about to end", Some(format!("In {left}.")))
         }
+        GolemEvent::PermissionRevoked { cause, reason: RevocationReason::Terminal, .. } => plain(
+            Mark::Death,
+            "Let go of all that it was permitted",
+            Some(capital(&clipped(cause))),
+        ),
         GolemEvent::PermissionRevoked { cause, .. } => {
-            plain(Mark::Alarm, "Its permissions were taken", Some(clipped(cause)))
+            plain(Mark::Alarm, "Its permissions were taken", Some(capital(&clipped(cause))))
         }
         _ => None,
     }

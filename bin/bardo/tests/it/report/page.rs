@@ -1,6 +1,6 @@
 //! The page as a machine reads it, by code that knows nothing of the code that wrote it.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 /// A figure of the page: of which fact, in which form, and what is seen.
@@ -40,8 +40,19 @@ pub(crate) fn embedded(html: &str) -> Result<Value> {
     Ok(serde_json::from_str(json)?)
 }
 
+/// Whether a figure shows its fact as it is.
+pub(crate) fn holds(figure: &Figure, story: &Value) -> Result<()> {
+    let fact = story.pointer(&figure.of).with_context(|| format!("no {}", figure.of))?;
+    // Letters of an address are written large by its checksum.
+    let is_hex = matches!(figure.form.as_str(), "hex" | "short");
+    let seen = if is_hex { figure.shown.to_lowercase() } else { figure.shown.clone() };
+    let expected = shown(&figure.form, fact)?;
+    ensure!(seen == expected, "{}: {seen:?} is not {expected:?}", figure.of);
+    Ok(())
+}
+
 /// What a fact looks like in a form.
-pub(crate) fn shown(form: &str, fact: &Value) -> Result<String> {
+fn shown(form: &str, fact: &Value) -> Result<String> {
     let text = match fact {
         Value::String(text) => text.clone(),
         other => other.to_string(),
