@@ -54,6 +54,10 @@ impl Process {
             let line = timeout(PATIENCE, self.lines.recv()).await;
             let line = line.with_context(|| format!("the Golem did not say {fields:?}"))?;
             let Some(line) = line else { bail!("the Golem's process ended") };
+            // On a chain that answers nothing should fail.
+            if let Some(fault) = line.get("fault").and_then(Value::as_str) {
+                bail!("the Golem said: {fault}");
+            }
             if fields.iter().any(|field| line.get(field).is_some()) {
                 return Ok(line);
             }
