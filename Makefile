@@ -18,7 +18,7 @@ FUZZ_CRATE := $(wildcard fuzz/Cargo.toml)
 
 # What a long run depends on: a change below these makes its committed result stale.
 FUZZ_SOURCES := fuzz crates/delegation/src crates/delegation/tests/it/fuzz_bodies.rs crates/chain/src/refusal \
-  crates/chain/src/refusal.rs crates/chain/tests/it/fuzz_bodies.rs crates/custody/src/afloat.rs crates/custody/src/operation.rs \
+  crates/chain/src/refusal.rs crates/chain/tests/it/fuzz_bodies.rs crates/custody/src/afloat.rs crates/custody/src/bequest.rs crates/custody/src/operation.rs \
   crates/custody/src/redemption.rs crates/custody/src/transaction.rs crates/custody/tests/it/fuzz_bodies.rs crates/safety/src crates/safety/tests/it/fuzz_bodies.rs \
   crates/store/src/export.rs crates/store/src/audit.rs crates/store/src/canonical.rs \
   crates/store/tests/it/fuzz_bodies.rs testdata/fuzz
@@ -63,6 +63,7 @@ bench: setup contracts binaries devchain-state ## benchmarks, as ratios against 
 	@cargo bench --quiet --locked -p bardo-e2e --bench delegation
 	@cargo bench --quiet --locked -p bardo-e2e --bench chain
 	@cargo bench --quiet --locked -p bardo-e2e --bench store
+	@cargo bench --quiet --locked -p bardo-e2e --bench scale
 
 fuzz: setup ## fuzz every target for FUZZ_SECONDS (120) and record the result
 	@tools/fuzz.sh $(FUZZ_SOURCES)

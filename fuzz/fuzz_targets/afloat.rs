@@ -2,6 +2,7 @@
 
 #![no_main]
 
+#[expect(dead_code, reason = "each target runs one body")]
 #[path = "../../crates/custody/tests/it/fuzz_bodies.rs"]
 mod fuzz_bodies;
 

@@ -1,4 +1,5 @@
 mod audit;
+mod bequest;
 mod demo;
 mod golem;
 mod identity;
@@ -8,6 +9,7 @@ mod report;
 mod vault;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
+pub(crate) use bequest::{BequestCommand, BequestOpenArgs};
 pub(crate) use demo::DemoPart;
 pub(crate) use golem::{
     FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs, ListArgs, LookArgs, RunArgs,
@@ -70,6 +72,10 @@ pub(crate) enum Command {
     /// Verify and export a Golem's audit log
     #[command(subcommand)]
     Audit(AuditCommand),
+
+    /// Open what a dead Golem left its owner
+    #[command(subcommand)]
+    Bequest(BequestCommand),
 
     /// Write and read the terms of caveats
     #[command(subcommand)]

@@ -2,6 +2,7 @@
 
 mod attenuates;
 mod audit;
+mod bequest;
 mod blast_radius;
 mod caveat;
 pub(crate) mod chains;
@@ -25,6 +26,7 @@ mod verify;
 
 pub(crate) use attenuates::attenuates;
 pub(crate) use audit::audit;
+pub(crate) use bequest::bequest;
 pub(crate) use blast_radius::blast_radius;
 pub(crate) use caveat::{decode as caveat_decode, encode as caveat_encode, kinds as caveat_kinds};
 pub(crate) use deploy::deploy;

@@ -36,6 +36,7 @@ async fn main() -> ExitCode {
 async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
     match command {
         Command::Audit(command) => commands::audit(&command).await,
+        Command::Bequest(command) => commands::bequest(&command),
         Command::Caveat(CaveatCommand::Encode(args)) => commands::caveat_encode(&args),
         Command::Caveat(CaveatCommand::Decode(args)) => commands::caveat_decode(&args),
         Command::Caveat(CaveatCommand::Kinds) => Ok(commands::caveat_kinds()),

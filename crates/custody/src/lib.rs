@@ -2,6 +2,7 @@
 
 mod act;
 mod afloat;
+mod bequest;
 mod books;
 mod bounds;
 mod clearance;
@@ -36,6 +37,7 @@ mod transaction;
 
 pub use act::{Act, Leftover, Mood, RegistryUpdate, Says};
 pub use afloat::{Afloat, Carried, Sealed, Unkept};
+pub use bequest::{Addressed, BequestError, MAX_BEQUEST, seal};
 pub use books::{
     Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
     Open, Question, Reserving, Route, Spent, Step, Steps,

@@ -1,15 +1,16 @@
 use crate::{
-    Answer, BoxError, CustodyError, Execution, KeyFileError, OwnOperation, Password, Question,
-    SignIn, SignedOperation, SignedTransaction, TransactionPlan, keyfile,
+    Answer, BequestError, BoxError, CustodyError, Execution, KeyFileError, OwnOperation, Password,
+    Question, SignIn, SignedOperation, SignedTransaction, TransactionPlan, bequest, keyfile,
     secret::Kept,
     transaction::{self, Body, sign_digest},
 };
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
-use alloy_primitives::{Address, Bytes, U256, eip191_hash_message};
+use alloy_primitives::{Address, B256, Bytes, U256, eip191_hash_message};
 use alloy_signer_local::PrivateKeySigner;
 use bardo_bindings::framework::STATELESS_7702_IMPL;
 use golem_delegation::{Delegation, SigningDomain};
 use std::path::Path;
+use zeroize::Zeroizing;
 
 /// An owner's key on his own command line (SPEC G14).
 ///
@@ -85,6 +86,15 @@ impl OwnerSigner {
             let signature = signature.map_err(|source| self.failed(source.into()))?;
             Ok(signature.as_bytes().into())
         })
+    }
+
+    /// Opens what his Golem `golem` left him (SPEC P7). Nothing else is decrypted with his key, and nothing is signed.
+    pub fn open_bequest(
+        &self,
+        golem: B256,
+        sealed: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, BequestError> {
+        self.key.with(|key| bequest::open(key.credential(), self.address, golem, sealed))
     }
 
     /// Signs that it is he who asks (ERC-4361).

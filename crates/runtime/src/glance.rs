@@ -1,6 +1,6 @@
 //! A Golem as its archive has it: for its owner, while it runs and after.
 
-use crate::{Life, golem::newest_of, life::CELL, sustenance::RENEWED};
+use crate::{Dying, Life, golem::newest_of, life, sustenance::RENEWED, thanatopsis};
 use alloy_primitives::{Address, B256};
 use bardo_store::{Archive, StoreError};
 use golem_chain::environment;
@@ -41,6 +41,8 @@ pub struct Glance {
     pub onboarding: Option<Onboarding>,
     /// Its life; none before the first tick.
     pub life: Option<Life>,
+    /// How far its death is; none while it lives.
+    pub dying: Option<Dying>,
     /// How far the rotation of its keys is; none before the first.
     pub rotation: Option<Rotation>,
     /// The newest grant that it has, and its charter; none where it has none.
@@ -74,7 +76,8 @@ impl Glance {
         };
         Ok(Self {
             golem: archive.golem()?,
-            life: read(archive, CELL)?,
+            life: read(archive, life::CELL)?,
+            dying: read(archive, thanatopsis::CELL)?,
             onboarding,
             rotation,
             grant,
@@ -87,6 +90,12 @@ impl Glance {
     #[must_use]
     pub fn owner(&self) -> Option<Address> {
         self.onboarding.as_ref().map(Onboarding::owner)
+    }
+
+    /// Whether there is nothing left for it to do.
+    #[must_use]
+    pub const fn is_dead(&self) -> bool {
+        matches!(self.dying, Some(Dying::Left { .. }))
     }
 
     /// The grant that its owner is asked to sign for its next key.

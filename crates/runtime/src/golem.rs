@@ -23,7 +23,7 @@ use golem_delegation::{
     terms::GolemCharter,
 };
 use golem_safety::{Boot, Cage, Call, Facts, MicroDollars, Violation};
-use std::{fmt, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 /// What a Golem's owner wrote for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct Provisions {
     pub lane: LanePolicy,
     /// Who says what it wants, in the place of what STRATEGY.md says.
     pub strategist: Option<Arc<dyn Strategist>>,
+    /// Where it leaves what it leaves behind; nowhere, if there is none.
+    pub folder: Option<PathBuf>,
     /// Where its owner puts what he signs.
     pub inbox: Option<Arc<dyn Inbox>>,
     /// The second it is.
@@ -145,6 +147,7 @@ pub struct Golem {
     pub(crate) payees: Vec<Payee>,
     pub(crate) life: Life,
     pub(crate) version: u64,
+    pub(crate) folder: Option<PathBuf>,
     pub(crate) inbox: Option<Arc<dyn Inbox>>,
     /// Whether it sleeps in this tick.
     pub(crate) asleep: bool,
@@ -192,6 +195,7 @@ impl Golem {
             owner_day,
             lane,
             strategist,
+            folder,
             inbox,
             clock,
         } = provisions;
@@ -247,6 +251,7 @@ impl Golem {
             payees,
             life,
             version,
+            folder,
             inbox,
             asleep: false,
             mandate,

@@ -78,7 +78,11 @@ impl FolderInbox {
         let name = format!("{now:018}-{}.json", grant.hash());
         let path = self.folder.join(&name);
         self.written(&path, &serde_json::to_vec_pretty(grant)?)?;
-        Ok(path)
+        // Who gives it more wants it to live.
+        match fs::remove_file(self.folder.join(END)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.fault()(error)),
+            _ => Ok(path),
+        }
     }
 
     /// Says that the end of its grants is the owner's will for it to die.

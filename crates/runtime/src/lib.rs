@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bequest;
 mod born;
 mod clock;
 mod crash;
@@ -17,11 +18,15 @@ mod strategist;
 mod strategy;
 mod stream;
 mod sustenance;
+mod testament;
 mod thanatopsis;
 mod told;
 mod vitality;
 mod wish;
 
+pub use bequest::{
+    Bundle, BundleError, MAX_BUNDLE_LINE, bequest_path, gather, keep_bequest, read_bundle,
+};
 pub use born::Born;
 pub use clock::Clock;
 pub use event::{DeathTrigger, EventKind, GolemEvent, ObservingCause, Origin, RevocationReason};
@@ -38,6 +43,7 @@ pub use strategist::{Counsel, Dca, Held, Model, Rebalance, Strategist, Thought, 
 pub use strategy::{Strategy, StrategyError};
 pub use stream::{LAG_BOUND, router};
 pub use sustenance::Inbox;
+pub use testament::{Deeds, Lesson, Testament, Worth};
 pub use thanatopsis::{DeathError, Dying, Passing};
 pub use told::Told;
 pub use vitality::{Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, phase_of};

@@ -11,19 +11,23 @@
 //! Feed is taken until Acceptance is written, and never after. Killed anywhere, the next process goes on from the last phase that the disk
 //! has; each effect has a name under which it is made once.
 
-use crate::{DeathTrigger, Golem, GolemEvent, RevocationReason, TickError, crash};
+use crate::{
+    DeathTrigger, Golem, GolemEvent, RevocationReason, Testament, TickError,
+    bequest::{gather, keep_bequest, keep_testament},
+    crash,
+};
 use alloy_primitives::U256;
 use golem_chain::{EstateError, GrantedEstate};
 use golem_custody::{
     BoxError, CustodyMode, DeathOrder, DeathSettlement, DeathSteps, Denial, DenialCode, Estate,
     Exhaustion, ExpiryKind, Judged, Metabolism, RegistryUpdate, Says, SettlementError, Settling,
-    Steps as _,
+    Steps as _, seal,
 };
 use golem_delegation::grant::Phase;
 use serde::{Deserialize, Serialize};
 
 /// Where it is kept.
-const CELL: &str = "thanatopsis";
+pub(crate) const CELL: &str = "thanatopsis";
 
 /// How far a death is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,11 +174,12 @@ impl Golem {
                     }
                 }
                 Dying::Settled { trigger, at, death } => {
-                    self.reflects(trigger, at, &death).await.map_err(DeathError::Legacy)?;
+                    let reflected = self.reflects(trigger, at, &death).await;
+                    reflected.map_err(DeathError::Legacy)?;
                     Dying::Reflected { trigger, at, death }
                 }
                 Dying::Reflected { trigger, at, death } => {
-                    self.leaves(at, &death).await.map_err(DeathError::Legacy)?;
+                    self.leaves(trigger, at, &death).await.map_err(DeathError::Legacy)?;
                     Dying::Left { trigger, at, death }
                 }
                 Dying::Left { death, .. } => return Ok(Passing::Dead(death)),
@@ -268,18 +273,34 @@ impl Golem {
         Ok(steps.run(&estate, now).await?)
     }
 
-    /// What it was, in words.
+    /// What it was, in words: for its owner to read, beside what is sealed for him.
     async fn reflects(
         &self,
-        _trigger: DeathTrigger,
-        _at: u64,
-        _death: &DeathSettlement,
-    ) -> Result<(), BoxError> {
-        Ok(())
+        trigger: DeathTrigger,
+        at: u64,
+        death: &DeathSettlement,
+    ) -> Result<Testament, BoxError> {
+        let testament =
+            Testament::written(&self.store, &self.life, self.owner, trigger, death, at).await?;
+        if let Some(folder) = &self.folder {
+            keep_testament(folder, &testament)?;
+        }
+        Ok(testament)
     }
 
-    /// All of it, for its owner.
-    async fn leaves(&self, _at: u64, _death: &DeathSettlement) -> Result<(), BoxError> {
+    /// All of it, sealed for its owner by the signature under his own grant. The log in it ends before this: a log cannot hold itself.
+    async fn leaves(
+        &self,
+        trigger: DeathTrigger,
+        at: u64,
+        death: &DeathSettlement,
+    ) -> Result<(), BoxError> {
+        if let Some(folder) = &self.folder {
+            let testament = self.reflects(trigger, at, death).await?;
+            let bundle = gather(&self.store, &testament, death, self.now()).await?;
+            let sealed = seal(&self.grant, &self.domain(), self.owner, self.id, &bundle)?;
+            keep_bequest(folder, self.id, &sealed)?;
+        }
         let completed = GolemEvent::DeathCompleted {
             golem_id: self.id,
             lifetime_ticks: self.life.ticks,

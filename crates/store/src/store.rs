@@ -113,6 +113,12 @@ impl Store {
         self.reader.ask("reading the audit chain", read).await
     }
 
+    /// Every seal, in the order of what they are of. What they say is not believed yet: see [`Seal::is_genuine`].
+    pub async fn seals(&self) -> Result<Vec<Seal>, StoreError> {
+        let read = |database: &mut Database| db::read_seals(database.reading());
+        self.reader.ask("reading the seals", read).await
+    }
+
     /// How many records the disk has. It changes once the disk has more, whoever wrote them.
     #[must_use]
     pub fn length(&self) -> watch::Receiver<u64> {

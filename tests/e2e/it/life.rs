@@ -1,14 +1,16 @@
 //! SPEC L1 to L4, K1, K9, P2, T3: a Golem's days, on a real chain, from onboarding on.
 
+mod costs;
 mod days;
+mod deaths;
 
 use alloy::primitives::{Address, B256, U256, keccak256};
 use anyhow::{Context as _, Result, bail};
 use bardo_store::{Archive, Record, Store, StoreConfig, verify};
 use bardo_testkit::{STIPEND, Stage, chartered, dollars, fixed_signer};
 use golem_chain::{
-    Account, Deposit, Entry, LanePolicy, OWNER_FEE_CEILING, Onboard, Registry, Writing, Written,
-    hybrid_account, local::CharterParties,
+    Account, Deposit, Entry, LanePolicy, Node, OWNER_FEE_CEILING, Onboard, Registry, Writing,
+    Written, hybrid_account, local::CharterParties,
 };
 use golem_custody::{
     Asset, CustodyChoice, CustodyMode, DailyCosts, Keyring as _, Keys, Means, OwnerSigner, SignIn,
@@ -17,7 +19,7 @@ use golem_delegation::terms::{GolemCharter, MortalityTimeWindow};
 use golem_runtime::{Documents, Golem, Provisions, Strategist, Ticked, Waking};
 use golem_safety::Policy;
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -43,17 +45,30 @@ pub(crate) struct Home {
     pub(crate) folder: TempDir,
     pub(crate) id: B256,
     pub(crate) documents: Documents,
-    pub(crate) costs: DailyCosts,
     /// The chain's own time: what all clocks go by here.
     pub(crate) now: Arc<AtomicU64>,
 }
 
 impl Home {
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub(crate) async fn with(strategy: &str, heartbeat: &str) -> Result<Self> {
         Self::under(strategy, heartbeat, |_| ()).await
     }
 
     pub(crate) async fn under(
+        strategy: &str,
+        heartbeat: &str,
+        change: impl FnOnce(&mut GolemCharter),
+    ) -> Result<Self> {
+        Self::keeping(|_| Ok(Keys::hosted()), strategy, heartbeat, change).await
+    }
+
+    /// The same, whose keys are where the caller wants them.
+    pub(crate) async fn keeping(
+        keys: impl FnOnce(&Path) -> Result<Keys>,
         strategy: &str,
         heartbeat: &str,
         change: impl FnOnce(&mut GolemCharter),
@@ -64,26 +79,12 @@ impl Home {
         stage.fund(owner.address(), ten, dollars(10_000)).await?;
         let now = stage.now().await?;
         let vault = hybrid_account(owner.address(), B256::ZERO, &stage.book().proxy_code);
-        let keys = Keys::hosted();
+        let folder = tempfile::tempdir()?;
+        let keys = keys(folder.path())?;
         let id = Registry::golem_id(owner.address(), SALT);
-        let documents = Documents {
-            strategy: strategy.to_owned(),
-            heartbeat: heartbeat.to_owned(),
-            constitution: CONSTITUTION.to_owned(),
-        };
-        let costs = DailyCosts { inference: DOLLAR, compute: DOLLAR / 2, ..DailyCosts::default() };
+        let documents = documents(strategy, heartbeat);
         let now = Arc::new(AtomicU64::new(now));
-        let home = Self {
-            stage,
-            owner,
-            vault,
-            keys,
-            folder: tempfile::tempdir()?,
-            id,
-            documents,
-            costs,
-            now,
-        };
+        let home = Self { stage, owner, vault, keys, folder, id, documents, now };
         home.onboards(change).await?;
         Ok(home)
     }
@@ -157,27 +158,9 @@ impl Home {
     }
 
     pub(crate) fn provisions(&self) -> Result<Provisions> {
-        let now = Arc::clone(&self.now);
-        Ok(Provisions {
-            node: self.stage.node().clone(),
-            store: self.store()?,
-            keys: self.keys.clone(),
-            documents: self.documents.clone(),
-            costs: self.costs,
-            expected_days: 3_650,
-            machine_ends: None,
-            payees: Vec::new(),
-            consent: None,
-            owner_day: None,
-            lane: LanePolicy {
-                confirmations: 1,
-                poll: Duration::from_millis(20),
-                ..LanePolicy::default()
-            },
-            strategist: None,
-            inbox: None,
-            clock: Arc::new(move || now.load(Ordering::Relaxed)),
-        })
+        let (node, keys) = (self.stage.node().clone(), self.keys.clone());
+        let documents = self.documents.clone();
+        Ok(provisions(node, self.store()?, keys, documents, Arc::clone(&self.now)))
     }
 
     pub(crate) async fn wakes(&self) -> Result<Golem> {
@@ -236,6 +219,45 @@ impl Home {
     /// How many records of a kind there are.
     pub(crate) fn told(&self, kind: &str) -> Result<usize> {
         Ok(self.log()?.iter().filter(|record| record.kind == kind).count())
+    }
+}
+
+/// What a Golem of these tests is woken with.
+pub(crate) fn provisions(
+    node: Node,
+    store: Arc<Store>,
+    keys: Keys,
+    documents: Documents,
+    now: Arc<AtomicU64>,
+) -> Provisions {
+    Provisions {
+        node,
+        store,
+        keys,
+        documents,
+        costs: DailyCosts { inference: DOLLAR, compute: DOLLAR / 2, ..DailyCosts::default() },
+        expected_days: 3_650,
+        machine_ends: None,
+        payees: Vec::new(),
+        consent: None,
+        owner_day: None,
+        lane: LanePolicy {
+            confirmations: 1,
+            poll: Duration::from_millis(20),
+            ..LanePolicy::default()
+        },
+        strategist: None,
+        folder: None,
+        inbox: None,
+        clock: Arc::new(move || now.load(Ordering::Relaxed)),
+    }
+}
+
+pub(crate) fn documents(strategy: &str, heartbeat: &str) -> Documents {
+    Documents {
+        strategy: strategy.to_owned(),
+        heartbeat: heartbeat.to_owned(),
+        constitution: CONSTITUTION.to_owned(),
     }
 }
 

@@ -185,6 +185,11 @@ impl Process {
         }
     }
 
+    /// The next thing that it says at all.
+    pub(crate) fn next(&self) -> Result<Value> {
+        Ok(self.lines.recv_timeout(PATIENCE)?)
+    }
+
     /// The next tick in which something was done.
     pub(crate) fn does(&self) -> Result<Value> {
         loop {

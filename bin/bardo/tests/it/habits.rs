@@ -6,6 +6,7 @@ use anyhow::Result;
 const COMMANDS: &[&[&str]] = &[
     &["audit", "export"],
     &["audit", "verify"],
+    &["bequest", "open"],
     &["caveat", "decode"],
     &["caveat", "encode"],
     &["caveat", "kinds"],

@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "helpers of tests may fail loudly")]
 
 mod audit;
+mod bequest;
 mod blast_radius;
 mod caveat;
 mod chains;

@@ -83,3 +83,23 @@ async fn every_seed_of_the_fuzzer_is_read() {
         fuzz_bodies::afloat(&kept);
     }
 }
+
+/// What others sealed, as it is and nearly as it is, for an heir who is not theirs.
+#[test]
+fn no_bytes_are_a_bequest_that_nobody_sealed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/fuzz/bequest");
+    let mut dice = Dice(11);
+    let mut seeds = 0;
+    for seed in fs::read_dir(folder).unwrap() {
+        let whole = fs::read(seed.unwrap().path()).unwrap();
+        fuzz_bodies::bequest(&whole);
+        for _ in 0..40 {
+            let mut bytes = whole.clone();
+            let at = dice.below(bytes.len());
+            bytes[at] ^= 1 << dice.below(8);
+            fuzz_bodies::bequest(&bytes);
+        }
+        seeds += 1;
+    }
+    assert_ne!(seeds, 0);
+}

@@ -10,6 +10,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests of what comes after a judgement")]
 
 mod acts;
+mod bequest;
 mod books;
 mod bounds;
 mod charter;

@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail loudly")]
 
+mod bequest;
 mod events;
 mod fabric;
+mod inbox;
 mod kills;
 mod kit;
 mod mood;

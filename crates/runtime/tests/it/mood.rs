@@ -28,7 +28,7 @@ fn each_thing_moves_it_as_the_table_says() {
         (refused(DenialCode::Slippage), mood(-4, 0, -4)),
         (Felt::Time, mood(0, 0, 0)),
     ] {
-        assert_eq!(felt(&[what.clone()]), expected, "{what:?}");
+        assert_eq!(felt(std::slice::from_ref(&what)), expected, "{what:?}");
     }
 }
 

@@ -67,6 +67,14 @@ impl Estate {
                 "it has no grant: its money is in a wallet that a service signs for".to_owned()
             );
         };
+        // The books are the Golem's word. What an owner extends or hands on is what he signed, for this Golem, and nothing else.
+        let domain = SigningDomain { chain_id: file.chain_id, manager: DELEGATION_MANAGER };
+        if domain.verify(&grant, owner).is_err() {
+            return no("the grant in its books is not signed by you".to_owned());
+        }
+        if charter.golem_id != glance.golem || file.golem != glance.golem {
+            return no("the grant in its books is of another Golem".to_owned());
+        }
         let inbox = FolderInbox::of(data);
         Ok(Ok(Self { file, glance, grant, charter, signer, node, now, inbox }))
     }

@@ -46,10 +46,14 @@ pub(super) async fn feed(args: &FeedArgs) -> Result<Answer, Failure> {
         Ok(turned) => turned,
         Err(no) => return Ok(no),
     };
-    let mut json = json!({
-        "fed": true, "golem": estate.glance.golem, "phase": turned.as_ref().map(|(phase, _)| phase),
-        "transaction": turned.as_ref().and_then(|(_, transaction)| *transaction),
-    });
+    let mut answer = Answer::yes(
+        json!({
+            "fed": true, "golem": estate.glance.golem,
+            "phase": turned.as_ref().map(|(phase, _)| phase),
+            "transaction": turned.as_ref().and_then(|(_, transaction)| *transaction),
+        }),
+        "",
+    );
     let mut text = Vec::new();
     if let Some((phase, transaction)) = &turned {
         text.push(match transaction {
@@ -60,18 +64,16 @@ pub(super) async fn feed(args: &FeedArgs) -> Result<Answer, Failure> {
     if let Some(renewal) = renewal {
         let signed = estate.signer.grant(&estate.domain(), renewal.delegation)?;
         let path = estate.inbox.put(&signed, estate.now)?;
-        let until = renewal.charter.window.end();
-        json["until"] = json!(until);
-        json["epoch"] = json!(renewal.charter.epoch);
-        json["file"] = json!(path);
+        let (until, epoch) = (renewal.charter.window.end(), renewal.charter.epoch);
+        answer = answer.with("until", until).with("epoch", epoch).with("file", json!(path));
         text.push(format!(
-            "signed until {}, as number {}, and put into its inbox: it counts once the Golem has verified it",
+            "signed until {}, as number {epoch}, and put into its inbox: it counts once the Golem has verified it",
             moment(until),
-            renewal.charter.epoch
         ));
         text.push(format!("From then on {}", renewal.supersedes));
     }
-    Ok(Answer::yes(json, text.join("\n")))
+    answer.text = text.join("\n");
+    Ok(answer)
 }
 
 /// The phase that the registry has then, and the transaction if one was needed; none where nobody asked.

@@ -72,6 +72,10 @@ pub(super) fn words(event: &GolemEvent) -> String {
         GolemEvent::ActingBegan { signer } => format!("it acts by {signer}"),
         GolemEvent::GolemSummoned { owner, .. } => format!("it lives: {owner} is its owner"),
         GolemEvent::CustodyModeFixed { mode, .. } => format!("its mode is {mode:?}, for life"),
+        GolemEvent::DeathProtocolStarted { trigger, .. } => format!("it dies: {trigger:?}"),
+        GolemEvent::DeathCompleted { lifetime_ticks, .. } => {
+            format!("it is dead, after {lifetime_ticks} ticks")
+        }
         other => plainly(other),
     }
 }

@@ -3,6 +3,7 @@ use crate::{
     answer::{Answer, Failure, OrUse},
     cli::ListArgs,
     commands::onboard::folder::GolemFile,
+    input,
 };
 use anyhow::{Context as _, anyhow};
 use golem_runtime::Glance;
@@ -28,7 +29,9 @@ pub(super) fn list(args: &ListArgs) -> Result<Answer, Failure> {
         .filter(|path| path.join(GolemFile::NAME).is_file())
         .collect();
     folders.sort_unstable();
-    let (rows, lines): (Vec<Value>, Vec<String>) = folders.iter().map(|folder| row(folder)).unzip();
+    let now = input::now()?;
+    let (rows, lines): (Vec<Value>, Vec<String>) =
+        folders.iter().map(|folder| row(folder, now)).unzip();
     let text = if lines.is_empty() {
         format!("no Golem lives in {}", home.display())
     } else {
@@ -38,9 +41,9 @@ pub(super) fn list(args: &ListArgs) -> Result<Answer, Failure> {
 }
 
 /// One that cannot be read is shown with the reason: it hides no other.
-fn row(folder: &Path) -> (Value, String) {
+fn row(folder: &Path, now: u64) -> (Value, String) {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    match seen(folder) {
+    match seen(folder, now) {
         Ok((file, glance)) => {
             let life = glance.life.as_ref();
             let phase = life.map(|life| format!("{:?}", life.phase));
@@ -65,12 +68,12 @@ fn row(folder: &Path) -> (Value, String) {
     }
 }
 
-fn seen(folder: &Path) -> Result<(GolemFile, Glance), String> {
+fn seen(folder: &Path, now: u64) -> Result<(GolemFile, Glance), String> {
     let words = |failure: Failure| match failure {
         Failure::Use(error) | Failure::Fault(error) => error.to_string(),
     };
     let file = GolemFile::of(folder).map_err(words)?.ok_or("it is gone")?;
     let archive = archive(folder).map_err(words)?;
-    let glance = Glance::of(&archive, u64::MAX / 2).map_err(|error| error.to_string())?;
+    let glance = Glance::of(&archive, now).map_err(|error| error.to_string())?;
     Ok((file, glance))
 }

@@ -1,4 +1,4 @@
-use super::{refused, voice::Voice};
+use super::{archive, refused, voice::Voice};
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::RunArgs,
@@ -6,11 +6,12 @@ use crate::{
     input,
 };
 use anyhow::{Context as _, anyhow};
-use bardo_store::{OwnerLedger, Store, StoreConfig, StoreError};
+use bardo_store::{DATABASE, OwnerLedger, Store, StoreConfig, StoreError};
 use golem_chain::{LanePolicy, Node};
 use golem_custody::{CustodyMode, DailyCosts, Keyring as _, Keys, Password};
 use golem_runtime::{
-    Born, Clock, Documents, Ending, FolderInbox, Golem, Provisions, WakeError, Waking,
+    Born, Clock, DeathTrigger, Documents, Dying, Ending, FolderInbox, Glance, Golem, Provisions,
+    WakeError, Waking,
 };
 use serde_json::json;
 use std::{
@@ -46,6 +47,10 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
     let node = Node::connect(&args.rpc).await?;
     let clock = Clock::of(&node, || input::now().unwrap_or_default()).await?;
     let before = GolemFile::of(&args.data)?;
+    // Before a key is born for it.
+    if let Some(trigger) = died(&args.data, clock.now())? {
+        return Ok(refused("ran", &format!("it is dead: {trigger:?}; nothing is left to do")));
+    }
     // A key in no file is born before anything is onboarded: the owner grants to it (SPEC D12).
     let hosted = match &before {
         Some(file) => file.mode == CustodyMode::Delegation,
@@ -91,7 +96,12 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
         }
         Err(error) => return Err(error.into()),
     };
-    let woken = Golem::wake(provisions(args, &file, &node, &keys, &clock, store)?).await;
+    let provisions = provisions(args, &file, &node, &keys, &clock, store)?;
+    // Waking finishes what was left, and that may wait for blocks: whoever stops it loses nothing, as after a crash.
+    let woken = tokio::select! {
+        () = signals.either() => return Ok(Answer::yes(json!({ "ended": "stopped", "ticks": 0 }), "")),
+        woken = Golem::wake(provisions) => woken,
+    };
     let mut golem = match woken {
         Ok(Waking::Awake(golem)) => golem,
         Ok(Waking::Refused(denial)) => return Ok(refused("ran", &denial.to_string())),
@@ -175,6 +185,15 @@ fn alone(data: &Path) -> Result<Option<File>, Failure> {
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error.into()),
     }
+}
+
+/// What it died of, if it did.
+fn died(data: &Path, now: u64) -> Result<Option<DeathTrigger>, Failure> {
+    if !data.join(DATABASE).is_file() {
+        return Ok(None);
+    }
+    let glance = Glance::of(&archive(data)?, now)?;
+    Ok(glance.dying.as_ref().filter(|_| glance.is_dead()).map(Dying::trigger))
 }
 
 /// A key of this process, said to whoever started it and to whoever looks into the folder.
@@ -263,6 +282,7 @@ fn provisions(
         owner_day: life.owner_day,
         lane,
         strategist: None,
+        folder: Some(args.data.clone()),
         inbox: Some(Arc::new(FolderInbox::of(&args.data))),
         clock: clock.port(),
     })

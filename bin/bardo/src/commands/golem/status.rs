@@ -21,53 +21,48 @@ struct Asked {
     words: String,
 }
 
+/// All that is to be said.
+struct Seen {
+    glance: Glance,
+    file: Option<GolemFile>,
+    now: u64,
+    /// Ticks that did not come.
+    missed: u64,
+    /// More than its owner bears.
+    anomaly: bool,
+    /// What the registry says, where the chain was asked.
+    entry: Option<Entry>,
+    /// Why its grant is over, if it is.
+    ended: Option<String>,
+    /// Letters that wait for its next tick.
+    letters: usize,
+}
+
 /// `bardo golem status`
 pub(super) async fn status(args: &LookArgs) -> Result<Answer, Failure> {
     let archive = archive(&args.data)?;
-    let file = GolemFile::of(&args.data)?;
     let node = connected(args.rpc.as_ref()).await?;
     let now = now(node.as_ref()).await?;
     let glance = Glance::of(&archive, now)?;
-    let rhythm: Result<Rhythm, _> = HEARTBEAT.text(&args.data)?.parse();
-    let rhythm = rhythm.unwrap_or_default();
-    let life = glance.life.as_ref();
-    let missed = life.map_or(0, |life| rhythm.missed_ticks(life.next_at, now));
+    // One that cannot be read keeps it from starting, and nobody from looking.
+    let rhythm: Rhythm = HEARTBEAT.text(&args.data)?.parse().unwrap_or_default();
+    let missed = glance.life.as_ref().map_or(0, |life| rhythm.missed_ticks(life.next_at, now));
     let (entry, ended) = match &node {
         Some(node) => on_chain(node, &glance).await?,
         None => (None, None),
     };
-    let dead = ended.is_some() || entry.as_ref().is_some_and(|entry| entry.state.closed);
-    let asked = asks(&glance, &FolderInbox::of(&args.data), missed, &rhythm, now, dead)?;
-    let charter = glance.grant.as_ref().map(|(_, charter)| charter);
-    let mut json = json!({
-        "golem": glance.golem,
-        "owner": glance.owner(),
-        "mode": file.as_ref().map(|file| file.mode),
-        "account": file.as_ref().map(|file| file.account),
-        "key": glance.grant.as_ref().map(|(grant, _)| grant.delegate),
-        "life": life,
-        "vitality": life.map(|life| life.clocks.vitality()),
-        "missed": missed,
-        "anomaly": rhythm.is_anomaly(missed) && !dead,
-        "now": now,
-        "spent": { "session": glance.spent.session, "day": glance.spent.day },
-        "capPerDay": charter.map(|charter| charter.spend_cap),
-        "epoch": charter.map(|charter| charter.epoch),
-        "expiresAt": charter.map(|charter| charter.window.end()),
-        "records": glance.records,
-        "asks": asked.iter().map(|one| json!({ "what": one.what, "words": one.words })).collect::<Vec<_>>(),
-        "ended": ended,
-        "dead": dead,
-    });
-    if let Some(entry) = &entry {
-        let state = &entry.state;
-        json["registry"] = json!({
-            "phase": format!("{:?}", state.phase), "score": state.score, "dreaming": state.dreaming,
-            "closed": state.closed, "updatedAt": state.updated_at, "agentKey": entry.agent_key,
-        });
-    }
-    let text = shown(&glance, &json, life, missed, now, &asked, entry.as_ref(), ended.as_deref());
-    let well = !dead && !rhythm.is_anomaly(missed);
+    let seen = Seen {
+        file: GolemFile::of(&args.data)?,
+        now,
+        missed,
+        anomaly: rhythm.is_anomaly(missed),
+        entry,
+        ended,
+        letters: FolderInbox::of(&args.data).waiting()?,
+        glance,
+    };
+    let (json, text) = (seen.json(), seen.text());
+    let well = !seen.is_dead() && !seen.anomaly;
     Ok(if well { Answer::yes(json, text) } else { Answer::no(json, text) })
 }
 
@@ -84,107 +79,143 @@ async fn on_chain(
     Ok((entry, life.ended.map(|ended| format!("{ended:?}"))))
 }
 
-fn asks(
-    glance: &Glance,
-    inbox: &FolderInbox,
-    missed: u64,
-    rhythm: &Rhythm,
-    now: u64,
-    dead: bool,
-) -> Result<Vec<Asked>, Failure> {
-    let mut all = Vec::new();
-    if dead {
-        return Ok(all);
+impl Seen {
+    /// Or about to be. As far as the chain was asked.
+    fn is_dead(&self) -> bool {
+        self.glance.dying.is_some()
+            || self.ended.is_some()
+            || self.entry.as_ref().is_some_and(|entry| entry.state.closed)
     }
-    let waiting = inbox.waiting()?;
-    if waiting > 0 {
-        let words = format!("{waiting} letters of yours wait in its inbox for its next tick");
-        all.push(Asked { what: "inbox", words });
-    } else if let Some(wanted) = glance.asks() {
-        let words = format!("{} is to follow its key: `bardo golem grant`", wanted.delegate);
-        all.push(Asked { what: "grant", words });
-    } else if glance.life.as_ref().is_some_and(|life| life.observing.is_some()) {
-        let words = "it looks on, since its key has no grant: `bardo golem grant`".to_owned();
-        all.push(Asked { what: "grant", words });
-    }
-    if let Some((_, charter)) = &glance.grant {
-        let left = charter.window.end().saturating_sub(now);
-        if left < SOON {
-            let words = format!("its grant ends in {}: `bardo golem feed`", length(left));
-            all.push(Asked { what: "feed", words });
+
+    fn asks(&self) -> Vec<Asked> {
+        let mut all = Vec::new();
+        if self.is_dead() {
+            return all;
         }
+        let mut ask = |what, words| all.push(Asked { what, words });
+        let Self { glance, letters, missed, .. } = self;
+        if *letters > 0 {
+            ask("inbox", format!("{letters} letters of yours wait in its inbox for its next tick"));
+        } else if let Some(wanted) = glance.asks() {
+            let key = wanted.delegate;
+            ask("grant", format!("{key} is to follow its key: `bardo golem grant`"));
+        } else if glance.life.as_ref().is_some_and(|life| life.observing.is_some()) {
+            let words = "it looks on, since its key has no grant: `bardo golem grant`";
+            ask("grant", words.to_owned());
+        }
+        if let Some((_, charter)) = &glance.grant {
+            let left = charter.window.end().saturating_sub(self.now);
+            if left < SOON {
+                let left = length(left);
+                ask("feed", format!("its grant ends in {left}: `bardo golem feed`"));
+            }
+        }
+        if self.anomaly {
+            let words = format!(
+                "{missed} ticks did not come: start it again by `bardo golem run`, or end it by `bardo golem kill`"
+            );
+            ask("heartbeat", words);
+        }
+        all
     }
-    if rhythm.is_anomaly(missed) {
-        let words = format!(
-            "{missed} ticks did not come: start it again by `bardo golem run`, or end it by `bardo golem kill`"
+
+    fn json(&self) -> Value {
+        let Self { glance, file, now, missed, anomaly, entry, ended, .. } = self;
+        let charter = glance.grant.as_ref().map(|(_, charter)| charter);
+        let life = glance.life.as_ref();
+        let asks: Vec<Value> =
+            self.asks().iter().map(|one| json!({ "what": one.what, "words": one.words })).collect();
+        let registry = entry.as_ref().map(|entry| {
+            let state = &entry.state;
+            json!({
+                "phase": format!("{:?}", state.phase), "score": state.score,
+                "dreaming": state.dreaming, "closed": state.closed,
+                "updatedAt": state.updated_at, "agentKey": entry.agent_key,
+            })
+        });
+        json!({
+            "golem": glance.golem,
+            "owner": glance.owner(),
+            "mode": file.as_ref().map(|file| file.mode),
+            "account": file.as_ref().map(|file| file.account),
+            "key": glance.grant.as_ref().map(|(grant, _)| grant.delegate),
+            "life": life,
+            "vitality": life.map(|life| life.clocks.vitality()),
+            "missed": missed,
+            "anomaly": *anomaly && !self.is_dead(),
+            "now": now,
+            "spent": { "session": glance.spent.session, "day": glance.spent.day },
+            "capPerDay": charter.map(|charter| charter.spend_cap),
+            "epoch": charter.map(|charter| charter.epoch),
+            "expiresAt": charter.map(|charter| charter.window.end()),
+            "records": glance.records,
+            "asks": asks,
+            "registry": registry,
+            "ended": ended,
+            "dying": glance.dying,
+            "dead": self.is_dead(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let Self { glance, missed, now, entry, ended, .. } = self;
+        let mut lines = vec![format!("golem     {}", glance.golem)];
+        lines.extend(glance.owner().map(|owner| format!("owner     {owner}")));
+        lines.extend(
+            glance.grant.as_ref().map(|(grant, _)| format!("key       {}", grant.delegate)),
         );
-        all.push(Asked { what: "heartbeat", words });
+        match &glance.life {
+            None => lines.push("life      no tick yet".to_owned()),
+            Some(life) => lines.extend(living(life, *missed)),
+        }
+        if let Some((_, charter)) = &glance.grant {
+            let money = |micro: u64| dollars(U256::from(micro));
+            lines.push(format!(
+                "spent     {} of {} in 24 hours, {} by this key",
+                money(glance.spent.day),
+                money(charter.spend_cap),
+                money(glance.spent.session)
+            ));
+            let end = moment(charter.window.end());
+            lines.push(format!("grant     number {}, until {end}", charter.epoch));
+        }
+        if let Some(entry) = entry {
+            let ago = length(now.saturating_sub(entry.state.updated_at));
+            let closed = if entry.state.closed { ", closed" } else { "" };
+            lines.push(format!("registry  {:?}{closed}, written {ago} ago", entry.state.phase));
+        }
+        lines.extend(ended.as_ref().map(|ended| format!("Its grant is over: {ended}")));
+        match &glance.dying {
+            Some(dying) if glance.is_dead() => {
+                lines.push(format!("It is dead: {:?}", dying.trigger()));
+            }
+            Some(dying) => lines.push(format!("It dies: {:?}", dying.trigger())),
+            None if self.is_dead() => lines.push("It dies with its next tick.".to_owned()),
+            None => {}
+        }
+        lines.extend(self.asks().iter().map(|one| format!("! {}", one.words)));
+        lines.join("\n")
     }
-    Ok(all)
 }
 
-#[expect(clippy::too_many_arguments, reason = "everything that is said at once")]
-fn shown(
-    glance: &Glance,
-    json: &Value,
-    life: Option<&Life>,
-    missed: u64,
-    now: u64,
-    asked: &[Asked],
-    entry: Option<&Entry>,
-    ended: Option<&str>,
-) -> String {
-    let mut lines = vec![format!("golem     {}", glance.golem)];
-    if let Some(owner) = glance.owner() {
-        lines.push(format!("owner     {owner}"));
-    }
-    if let Some((grant, _)) = &glance.grant {
-        lines.push(format!("key       {}", grant.delegate));
-    }
-    match life {
-        None => lines.push("life      no tick yet".to_owned()),
-        Some(life) => {
-            let (clocks, mood) = (life.clocks, life.mood);
-            let how = match (&life.observing, life.dreaming) {
-                (Some(why), _) => format!("looks on: {why}"),
-                (None, true) => "dreams".to_owned(),
-                (None, false) => "acts".to_owned(),
-            };
-            lines.push(format!("phase     {:?}, and {how}", life.phase));
-            lines.push(format!(
-                "vitality  {} of 10000: money {}, knowledge {}, chance {}",
-                clocks.vitality(),
-                clocks.economic,
-                clocks.epistemic,
-                clocks.stochastic
-            ));
-            lines.push(format!("mood      {} {} {}", mood.pleasure, mood.arousal, mood.dominance));
-            let late = if missed > 0 { format!(", {missed} did not come") } else { String::new() };
-            lines.push(format!("ticks     {}, next {}{late}", life.ticks, moment(life.next_at)));
-        }
-    }
-    if let Some((_, charter)) = &glance.grant {
-        let money = |micro: u64| dollars(U256::from(micro));
-        lines.push(format!(
-            "spent     {} of {} in 24 hours, {} by this key",
-            money(glance.spent.day),
-            money(charter.spend_cap),
-            money(glance.spent.session)
-        ));
-        let end = charter.window.end();
-        lines.push(format!("grant     number {}, until {}", charter.epoch, moment(end)));
-    }
-    if let Some(entry) = entry {
-        let ago = length(now.saturating_sub(entry.state.updated_at));
-        let closed = if entry.state.closed { ", closed" } else { "" };
-        lines.push(format!("registry  {:?}{closed}, written {ago} ago", entry.state.phase));
-    }
-    if let Some(ended) = ended {
-        lines.push(format!("Its grant is over: {ended}"));
-    }
-    if json["dead"] == true {
-        lines.push("It is dead, or dies with its next tick.".to_owned());
-    }
-    lines.extend(asked.iter().map(|one| format!("! {}", one.words)));
-    lines.join("\n")
+fn living(life: &Life, missed: u64) -> [String; 4] {
+    let (clocks, mood) = (life.clocks, life.mood);
+    let how = match (&life.observing, life.dreaming) {
+        (Some(why), _) => format!("looks on: {why}"),
+        (None, true) => "dreams".to_owned(),
+        (None, false) => "acts".to_owned(),
+    };
+    let late = if missed > 0 { format!(", {missed} did not come") } else { String::new() };
+    [
+        format!("phase     {:?}, and {how}", life.phase),
+        format!(
+            "vitality  {} of 10000: money {}, knowledge {}, chance {}",
+            clocks.vitality(),
+            clocks.economic,
+            clocks.epistemic,
+            clocks.stochastic
+        ),
+        format!("mood      {} {} {}", mood.pleasure, mood.arousal, mood.dominance),
+        format!("ticks     {}, next {}{late}", life.ticks, moment(life.next_at)),
+    ]
 }

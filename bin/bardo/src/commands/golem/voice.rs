@@ -58,6 +58,17 @@ impl Voice {
                 let line = format!("fault: {words}; again in {seconds} seconds");
                 self.say(&json!({ "fault": redact(&words), "againIn": seconds }), &line);
             }
+            Pulse::Waits { denial, pause } => {
+                let seconds = pause.as_secs();
+                let line = format!("its death waits: {denial}; again in {seconds} seconds");
+                let json = json!({ "waits": redact(&denial.to_string()), "againIn": seconds });
+                self.say(&json, &line);
+            }
+            Pulse::NotSettled { error, pause } => {
+                let (words, seconds) = (chain(*error), pause.as_secs());
+                let line = format!("its death goes on: {words}; again in {seconds} seconds");
+                self.say(&json!({ "notSettled": redact(&words), "againIn": seconds }), &line);
+            }
             Pulse::Unwatched(fault) => {
                 let words = chain(*fault);
                 let line = format!("its grant is not watched until the next tick: {words}");

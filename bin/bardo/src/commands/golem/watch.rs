@@ -35,7 +35,7 @@ struct Look {
     /// How many times it was not.
     missed: u64,
     anomaly: bool,
-    /// The registry has it as dead.
+    /// It died, or does.
     closed: bool,
     now: u64,
 }
@@ -102,6 +102,8 @@ async fn by_books(
         }
         None => false,
     };
+    // One that dies has no more ticks.
+    let closed = closed || glance.dying.is_some();
     let due = glance.life.as_ref().map(|life| life.next_at);
     let missed = due.map_or(0, |due| rhythm.missed_ticks(due, now));
     let anomaly = rhythm.is_anomaly(missed) && !closed;

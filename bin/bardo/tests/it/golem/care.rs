@@ -3,8 +3,10 @@
 use super::{DAY, Scene};
 use crate::command::Key;
 use anyhow::{Context as _, Result, ensure};
+use bardo_store::{Store, StoreConfig};
 use bardo_testkit::fixed_signer;
 use golem_chain::environment;
+use golem_custody::{Rotation, RotationReason, Steps as _};
 use golem_delegation::{Delegation, SigningDomain, grant::Grant};
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt as _};
@@ -110,6 +112,50 @@ async fn a_key_that_is_due_follows_once_its_owner_has_signed() -> Result<()> {
     let events = history["events"].as_array().context("no events")?;
     ensure!(events.iter().any(|event| event["kind"] == "sessionKeyRotated"), "{history}");
     golem.stops()?;
+    Ok(())
+}
+
+/// The books are the Golem's word: whoever has taken it over gets no wider grant by asking.
+#[tokio::test]
+async fn an_owner_signs_nothing_wider_than_what_he_signed_before() -> Result<()> {
+    let scene = Scene::local().await?;
+    let text = fs::read_to_string(scene.data().join("grant.json"))?;
+    let grant: Delegation = serde_json::from_str(&text)?;
+    let environment = environment();
+    let longer = |by: u64| {
+        let read = Grant::read(&grant, &environment)?;
+        anyhow::Ok(read.feed(read.charter().window.end() + by)?.delegation)
+    };
+    let new = Key::kept(0x77)?.address;
+    let read = |of: &Delegation| anyhow::Ok(Grant::read(of, &environment)?.rotate(new)?.delegation);
+    let asked = Rotation::Asked {
+        old: grant.delegate,
+        new,
+        reason: RotationReason::Age,
+        grant: grant.clone(),
+        wanted: read(&longer(DAY)?)?,
+        epoch: 3,
+    };
+    let id = scene.status()?["golem"].as_str().context("no id")?.parse()?;
+    let config = StoreConfig { folder: scene.data(), golem: id, max_pages: None };
+    let now = scene.stage.now().await?;
+    let wrote = async |name: &str, value: Value| {
+        let store = Store::open(&config, None)?;
+        store.advance(name, 0, &value, now).await.map_err(|error| anyhow::anyhow!(error))
+    };
+
+    wrote("rotation", serde_json::to_value(asked)?).await?;
+    let no = scene.owner("grant", &[])?;
+    assert_eq!(no.code, 1, "{no:?}");
+    ensure!(no.stdout.contains("more than the grant before"), "{no:?}");
+    wrote("grant", serde_json::to_value(longer(9 * DAY)?)?).await?;
+    for verb in ["feed", "grant"] {
+        let no = scene.owner(verb, &[])?;
+        assert_eq!(no.code, 1, "{no:?}");
+        ensure!(no.stdout.contains("not signed by you"), "{no:?}");
+    }
+
+    ensure!(!scene.data().join("inbox").exists(), "something was signed");
     Ok(())
 }
 

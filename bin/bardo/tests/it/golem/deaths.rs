@@ -63,7 +63,14 @@ async fn its_owner_ends_it_by_one_transaction() -> Result<()> {
     ensure!(golem.child.wait()?.success());
     let status = scene.golem("status", &["--rpc", scene.rpc()])?;
     assert_eq!(status.code, 1, "{status:?}");
-    assert_eq!(status.json()?["dead"], true, "{status:?}");
+    let said = status.json()?;
+    ensure!(said["dead"] == true && said["dying"]["phase"] == "left", "{said}");
+    let watch = scene.golem("watch", &["--once"])?;
+    ensure!(watch.code == 0 && watch.json()?["closed"] == true, "nobody is missed: {watch:?}");
+    let pw = scene.path("pw");
+    let run = scene.golem("run", &["--rpc", scene.rpc(), "--password-file", &pw])?;
+    ensure!(run.code == 1 && run.stdout.contains("it is dead"), "{run:?}");
+    ensure!(!scene.data().join("session-key.json").exists(), "a key was born for the dead");
     let again = scene.owner("kill", &[])?;
     ensure!(again.code == 0 && again.json()?["transaction"].is_null(), "{again:?}");
     Ok(())

@@ -1,12 +1,16 @@
 //! What is off is said, and nothing begins.
 
-use super::Scene;
+use super::{HOUR, Process, Scene};
 use crate::command::bardo;
 use anyhow::{Context as _, Result, ensure};
+use bardo_testkit::{Fault, Proxy};
+use serde_json::json;
 use std::{
     fs,
     io::{Read as _, Write as _},
     net::TcpStream,
+    sync::Arc,
+    time::Duration,
 };
 
 #[tokio::test]
@@ -86,5 +90,31 @@ async fn its_events_are_told_on_this_machine() -> Result<()> {
     let data = scene.path("golem");
     let open = ["golem", "run", "--data", &data, "--rpc", scene.rpc(), "--events", "0.0.0.0:0"];
     assert_eq!(bardo(open)?.code, 2);
+    Ok(())
+}
+
+/// A node that fails costs a tick's time, and neither the tick nor the Golem.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tick_that_fails_is_told_and_done_again() -> Result<()> {
+    let scene = Scene::local().await?;
+    fs::write(scene.data().join("HEARTBEAT.md"), "- every: 1h\n- fastest: 1s\n- slowest: 1h\n")?;
+    let node = Proxy::before(scene.stage.chain().url(), Duration::ZERO).await?;
+    let (data, pw) = (scene.path("golem"), scene.path("pw"));
+    let words =
+        ["golem", "run", "--data", &data, "--rpc", node.url().as_str(), "--password-file", &pw];
+    let golem = Process::start(&words)?;
+    golem.does()?;
+
+    let away = || json!({ "jsonrpc": "2.0", "error": { "code": -32_000, "message": "not now" } });
+    node.fail("eth_getBalance", 2, Fault::Claim(Arc::new(away)));
+    scene.later(HOUR).await?;
+    let fault = golem.says("fault")?;
+    assert_eq!(fault["againIn"], 1, "{fault}");
+    let fault = golem.says("fault")?;
+    assert_eq!(fault["againIn"], 2, "{fault}");
+
+    let tick = golem.says("tick")?;
+    assert_eq!(tick["tick"], 2, "{tick}");
+    golem.stops()?;
     Ok(())
 }

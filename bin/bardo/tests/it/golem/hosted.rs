@@ -1,7 +1,6 @@
 //! D12, D21: a key that is born with its process, is said to the owner, and ends with it.
 
 use super::Scene;
-use crate::command::bardo;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use std::fs;
@@ -16,10 +15,13 @@ async fn a_hosted_golem_is_born_first_and_after_a_restart_looks_on_until_it_is_g
     let key = born["born"].as_str().context("no key")?.to_owned();
 
     // Nobody else is born in this folder meanwhile.
-    let data = scene.path("golem");
-    let second = bardo(["golem", "run", "--data", &data, "--rpc", scene.rpc(), "--json"])?;
-    assert_eq!(second.code, 1, "{second:?}");
-    ensure!(second.stdout.contains("another process runs the Golem"), "{second:?}");
+    let mut second = scene.runs(&[])?;
+    let said = second.next()?;
+    ensure!(
+        said["reason"].as_str().is_some_and(|why| why.contains("another process runs")),
+        "{said}"
+    );
+    assert_eq!(second.child.wait()?.code(), Some(1));
 
     scene.onboards(&["--mode", "vault", "--session", &key])?;
     let awake = golem.says("awake")?;
