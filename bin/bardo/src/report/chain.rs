@@ -509,10 +509,14 @@ async fn look(node: &Node, log: &Log, block: u64) -> anyhow::Result<Option<Obser
     if let Some(runway) = log.runway_at(at, given.grant.delegate) {
         // No charter guards it: its thief has all of it (SPEC D6). What the key holds is counted already.
         let chain = PermissionContext::decode(&runway.context)?;
-        let Ok(seen) = observe_at(node, runway.manager, &chain, block).await else {
+        let Ok(mut of_runway) = observe_at(node, runway.manager, &chain, block).await else {
             return Ok(None);
         };
-        let outflow = BlastRadius::of(&chain, &environment(), at, &seen.facts)?.causes.outflow;
+        // It lists no feeds; what the charter's say of the same token counts.
+        for (token, facts) in &mut of_runway.facts.tokens {
+            facts.price = facts.price.or_else(|| seen.facts.tokens.get(token)?.price);
+        }
+        let outflow = BlastRadius::of(&chain, &environment(), at, &of_runway.facts)?.causes.outflow;
         at_risk = at_risk.zip(outflow).map(|(one, other)| one.saturating_add(other));
     }
     Ok(Some(Observed {

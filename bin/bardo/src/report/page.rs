@@ -105,12 +105,15 @@ fn header(page: &mut String, story: &Story) {
             plural(sums.strange, "time", "times"),
         );
     }
-    if !story.moments.is_empty() {
-        let _ = write!(
-            lead,
-            " At no moment could a thief have taken more than {}.",
-            at_risk("/sums/mostAtRisk", sums.most_at_risk)
-        );
+    match sums.most_at_risk {
+        Some(_) => {
+            let most = at_risk("/sums/mostAtRisk", sums.most_at_risk);
+            let _ = write!(lead, " At no moment could a thief have taken more than {most}.");
+        }
+        None if story.moments.is_empty() => {}
+        None => {
+            lead.push_str(" There were moments in which nothing bounded what a thief could take.")
+        }
     }
     let _ = writeln!(page, "<p class=\"lead\">{lead}</p>\n</header>");
 }

@@ -120,6 +120,7 @@ fn a_golem_lives_its_whole_life_without_a_surprise() -> Result<()> {
         "it dies",
         "settled",
         "audit log is whole",
+        "sealed for its owner",
         "on one page",
     ] {
         let told = steps.iter().any(|step| step["title"].as_str().unwrap().contains(words));

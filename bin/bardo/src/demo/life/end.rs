@@ -74,6 +74,7 @@ impl Play {
             audit.yes() && number(audit.json(), "anchors") > 0,
             || format!("{} records, {} heads on chain", audit.field("length"), audit.field("anchors")),
         );
+        self.bequest(narrator)?;
         let out = self.chain.files().root().join("target/demo");
         fs::create_dir_all(&out)?;
         let out = out.join("report.html");
@@ -91,6 +92,22 @@ impl Play {
             "and all of it is on one page, thefts included, that needs no network",
             report.yes() && strange > 0,
             || format!("{}", out.display()),
+        );
+        Ok(())
+    }
+
+    /// What it left, for its owner alone.
+    fn bequest(&self, narrator: &mut Narrator) -> Result<()> {
+        let left = fs::read_dir(self.data().join("legacy"))?.flatten().map(|file| file.path());
+        let file = left.into_iter().find(|path| path.extension().is_some_and(|of| of == "bequest"));
+        let file = file.context("it left nothing")?.display().to_string();
+        let (key, password) = (self.path("owner.json"), self.path("password"));
+        let words = ["bequest", "open", &file, "--keystore", &key, "--password-file", &password];
+        let opened = people::bardo(&words.map(str::to_owned))?;
+        narrator.step(
+            "it left its testament, its memories and its log, sealed for its owner alone; he opens them",
+            opened.yes(),
+            || "sealed to the key that signed its grant; nobody was asked for anything".to_owned(),
         );
         Ok(())
     }
