@@ -151,7 +151,7 @@ impl Chain {
             row.fees = row.fees.saturating_add(deed.fees);
         }
         let mut all: Vec<Gas> = all.into_values().collect();
-        all.sort_by(|a, b| b.total.cmp(&a.total));
+        all.sort_by_key(|row| std::cmp::Reverse(row.total));
         all
     }
 
@@ -378,11 +378,11 @@ fn read(
     for log in receipt.logs() {
         let topic = log.topic0().copied().unwrap_or_default();
         let of_golem = log.topics().get(1) == Some(&golem);
-        if log.address() == golem_registry() && topic == GolemRegistry::AllRevoked::SIGNATURE_HASH {
-            action = Some("revocation");
-        } else if log.address() == DELEGATION_MANAGER
-            && topic == DelegationManager::DisabledDelegation::SIGNATURE_HASH
-        {
+        let revoked = [
+            (golem_registry(), GolemRegistry::AllRevoked::SIGNATURE_HASH),
+            (DELEGATION_MANAGER, DelegationManager::DisabledDelegation::SIGNATURE_HASH),
+        ];
+        if revoked.contains(&(log.address(), topic)) {
             action = Some("revocation");
         } else if log.address() == golem_registry() && of_golem {
             let (name, weight) = named(topic);

@@ -218,6 +218,7 @@ impl Lived {
             },
             strategist: None,
             inbox: None,
+            folder: None,
             clock: Arc::new(move || now.load(Ordering::Relaxed)),
         };
         match Golem::wake(provisions).await? {

@@ -102,7 +102,9 @@ fn grouped(digits: &str) -> String {
 /// Year by year and month by month, as slowly as it is sure.
 fn calendar(at: u64) -> (String, String) {
     let (mut days, mut year) = (at / 86_400, 1970);
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     loop {
         let length = if leap(year) { 366 } else { 365 };
         if days < length {
