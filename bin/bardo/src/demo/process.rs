@@ -15,7 +15,7 @@ use tokio::{
 use url::Url;
 
 /// Longer than a tick takes; who waits for it has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A Golem that runs. Dropping it ends the process.
 #[derive(Debug)]
