@@ -98,7 +98,7 @@ async fn every_figure_is_what_chain_and_log_say() -> Result<()> {
     let sent = sent(&lived).await?;
     let (own, strange) =
         (total(&story, "the Golem", "total"), total(&story, "its key, not the Golem", "total"));
-    ensure!(own > 0 && strange > 0, "{story}");
+    ensure!(own > 0 && strange > 0, "{own} and {strange}");
     assert_eq!(own + strange, sent[&lived.session].0, "all gas of its key");
     assert_eq!(
         total(&story, "its owner", "total"),
