@@ -12,14 +12,15 @@ refuse() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# A C compiler for the few crates that bring C, patch for the mutants, and strace for the test that sees what the disk is asked.
-if ! have cc || ! have patch || ! have strace; then
+# A C compiler for the few crates that bring C, patch for the mutants, strace for the test that sees what the disk is asked, and a
+# browser for the one that looks at a Golem's page.
+if ! have cc || ! have patch || ! have strace || ! have chromium; then
   if [[ $(id -u) -eq 0 ]] && have apt-get; then
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq
-    apt-get install -y -qq --no-install-recommends build-essential patch strace
+    apt-get install -y -qq --no-install-recommends build-essential patch strace chromium
   else
-    refuse 'there is no C compiler, no patch or no strace; run: sudo apt-get install build-essential patch strace'
+    refuse 'there is no C compiler, no patch, no strace or no chromium; run: sudo apt-get install build-essential patch strace chromium'
   fi
 fi
 

@@ -1,13 +1,16 @@
 mod audit;
 mod bequest;
+mod demo;
 mod golem;
 mod identity;
 mod onboard;
 mod registry;
+mod report;
 mod vault;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
 pub(crate) use bequest::{BequestCommand, BequestOpenArgs};
+pub(crate) use demo::DemoPart;
 pub(crate) use golem::{
     FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs, ListArgs, LookArgs, RunArgs,
     WatchArgs,
@@ -17,6 +20,7 @@ pub(crate) use identity::{
 };
 pub(crate) use onboard::{OnboardAccount, OnboardArgs, OnboardMode, RunwayRequestArgs, Wishes};
 pub(crate) use registry::{RegistryCommand, StatusArgs};
+pub(crate) use report::ReportArgs;
 pub(crate) use vault::{
     DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs,
 };
@@ -97,9 +101,17 @@ chain files: name, chain_id, testnet, and private_rpc where signed transactions 
     #[command(subcommand)]
     Delegation(DelegationCommand),
 
-    /// Grant, swap, attack and revoke on a local chain; ends by itself
-    #[command(after_help = "Example:\n  bardo demo\n\nNeeds the local chain: make devchain")]
-    Demo,
+    /// Grants and a Golem's whole life on a local chain; ends by itself
+    #[command(after_help = "Examples:
+  bardo demo
+  bardo demo --only life
+
+Needs the local chain: make devchain. The Golem's life is target/demo/report.html afterwards.")]
+    Demo {
+        /// One part of it
+        #[arg(long, value_name = "PART")]
+        only: Option<DemoPart>,
+    },
 
     /// Put Bardo's contracts on a chain, at the same addresses everywhere
     #[command(after_help = "Examples:

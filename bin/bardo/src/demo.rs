@@ -1,4 +1,4 @@
-//! `bardo demo`: one grant, its use, its limits and its end, on a local chain.
+//! `bardo demo`: grants, their use, their limits and their end; and a Golem's whole life; each on a local chain.
 //!
 //! The narrator only moves time, hands out play money and acts as the owner when he grants. The agent
 //! is this program's own command line, a process for each act that has ended when the next step
@@ -6,11 +6,16 @@
 //! when he revokes, are Foundry's `cast`, which knows nothing of Bardo.
 
 mod charter;
+mod life;
 mod named;
 mod narrator;
 mod people;
+mod process;
 
-use crate::answer::{Answer, Failure};
+use crate::{
+    answer::{Answer, Failure},
+    cli::DemoPart,
+};
 use alloy::{
     primitives::{
         Address, B256, Bytes, U256,
@@ -51,13 +56,31 @@ const WAIT: u64 = 600;
 const WEEK: u64 = 604_800;
 const SHORT: u64 = 60;
 
-/// Plays the demo; the answer is yes when nothing was a surprise.
-pub(crate) async fn run(json: bool) -> Result<Answer, Failure> {
+/// Plays the demo, or the part of it that is wished for; the answer is yes when nothing was a surprise.
+pub(crate) async fn run(only: Option<DemoPart>, json: bool) -> Result<Answer, Failure> {
     let files = LocalFiles::find()?;
-    let chain = LocalChain::start(&files)?;
     let mut narrator = Narrator::new(json);
+    if only != Some(DemoPart::Life) {
+        grants(&files, &mut narrator).await?;
+    }
+    if only != Some(DemoPart::Grants) {
+        let mut play = life::Play::open(&files).await?;
+        if let Err(error) = play.run(&mut narrator).await {
+            narrator.fault(&error);
+        }
+    }
+    let surprises = narrator.surprises();
+    let (steps, expected) = (narrator.len(), narrator.len() - surprises);
+    let text = format!("demo: {steps} steps, {expected} as expected, {surprises} surprises");
+    let json = json!({ "steps": narrator.steps(), "expected": expected, "surprises": surprises });
+    Ok(if surprises == 0 { Answer::yes(json, text) } else { Answer::no(json, text) })
+}
+
+/// Grants: their use, their limits and their end.
+async fn grants(files: &LocalFiles, narrator: &mut Narrator) -> Result<()> {
+    let chain = LocalChain::start(files)?;
     narrator.say(&format!("local chain at {}, chain id 8453", chain.url()));
-    let bundler = Bundler::start(&files, chain.url())?;
+    let bundler = Bundler::start(files, chain.url())?;
     let bundler_url = bundler.url().clone();
     let served = Node::connect(&bundler_url).await.is_ok();
     // An owner must be able to stop his agent when nothing but a node answers him.
@@ -71,23 +94,19 @@ pub(crate) async fn run(json: bool) -> Result<Answer, Failure> {
     for kind in [AccountKind::Stateless7702, AccountKind::Hybrid] {
         let play = Play::open(&chain, kind).await?;
         // A fault on the way is the biggest surprise of all; it ends this part of the play.
-        if let Err(error) = play.run(&mut narrator).await {
+        if let Err(error) = play.run(narrator).await {
             narrator.fault(&error);
         }
     }
     let play = Play::open(&chain, AccountKind::Hybrid).await?;
-    if let Err(error) = play.live(&mut narrator).await {
+    if let Err(error) = play.live(narrator).await {
         narrator.fault(&error);
     }
     let play = Play::open(&chain, AccountKind::Hybrid).await?;
-    if let Err(error) = play.named_limits(&mut narrator).await {
+    if let Err(error) = play.named_limits(narrator).await {
         narrator.fault(&error);
     }
-    let surprises = narrator.surprises();
-    let (steps, expected) = (narrator.len(), narrator.len() - surprises);
-    let text = format!("demo: {steps} steps, {expected} as expected, {surprises} surprises");
-    let json = json!({ "steps": narrator.steps(), "expected": expected, "surprises": surprises });
-    Ok(if surprises == 0 { Answer::yes(json, text) } else { Answer::no(json, text) })
+    Ok(())
 }
 
 /// One owner, one agent, one thief.

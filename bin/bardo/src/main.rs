@@ -9,6 +9,7 @@ mod commands;
 mod demo;
 mod input;
 mod prose;
+mod report;
 
 use answer::{Answer, Failure};
 use clap::Parser;
@@ -57,7 +58,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Simulate(args)) => commands::simulate(&args).await,
         Command::Delegation(DelegationCommand::Redeem(args)) => commands::redeem(&args).await,
         Command::Delegation(DelegationCommand::Revoke(args)) => commands::revoke(&args).await,
-        Command::Demo => demo::run(json).await,
+        Command::Demo { only } => demo::run(only, json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
         Command::Golem(command) => commands::golem(&command, json).await,
         Command::Identity(command) => commands::identity(&command).await,

@@ -9,6 +9,7 @@ alloy_sol_types::sol! {
         function approve(address spender, uint256 amount) external returns (bool);
         function transfer(address to, uint256 amount) external returns (bool);
         function decimals() external view returns (uint8);
+        function symbol() external view returns (string);
         function totalSupply() external view returns (uint256);
         function mint(address to, uint256 amount) external;
         function DOMAIN_SEPARATOR() external view returns (bytes32);

@@ -37,7 +37,7 @@ pub use foresight::Foresight;
 pub use identity::{Identities, Identity, Kinship, NewIdentity};
 pub use lane::{Landing, Lane, LaneFault, LanePolicy};
 pub use node::{ChainFault, Node};
-pub use observe::{Observation, is_signed_for, observe, unusable};
+pub use observe::{Observation, is_signed_for, observe, observe_at, unusable};
 pub use onboard::{
     Costs, Deposit, Onboard, OnboardError, Onboarded, Prompt, Provision, Provisioned, StepCost,
     Wished, provisioning,

@@ -82,7 +82,25 @@ pub async fn observe(
     chain: &PermissionContext,
     also: &[Address],
 ) -> Result<Observation, ChainFault> {
-    let on = Snapshot::newest(node).await?;
+    observe_on(Snapshot::newest(node).await?, manager, chain, also).await
+}
+
+/// The same as it was on a block before. A node that keeps no states that old is a fault.
+pub async fn observe_at(
+    node: &Node,
+    manager: Address,
+    chain: &PermissionContext,
+    block: u64,
+) -> Result<Observation, ChainFault> {
+    observe_on(Snapshot::at(node, block).await?, manager, chain, &[]).await
+}
+
+async fn observe_on(
+    on: Snapshot<'_>,
+    manager: Address,
+    chain: &PermissionContext,
+    also: &[Address],
+) -> Result<Observation, ChainFault> {
     let Counts { mut facts, entries, rules } = counts(&on, manager, chain).await?;
     let mut tokens: BTreeSet<Address> = also.iter().copied().chain([COIN]).collect();
     let mut listings = Vec::new();

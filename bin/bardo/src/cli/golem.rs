@@ -1,4 +1,4 @@
-use super::{KeyArgs, SendArgs, endpoint, registry::phase};
+use super::{KeyArgs, ReportArgs, SendArgs, endpoint, registry::phase};
 use crate::input;
 use alloy::primitives::{B256, U256};
 use clap::{Args, Subcommand};
@@ -80,6 +80,14 @@ the registry has as a later one is turned back by one transaction.")]
 In a rotation that is the grant of the next key; of a vault-mode Golem that was started again, that of the key it was born with. It is
 the grant before for another key: no limit is another. One transaction gives the key gas money and lets it speak at the registry.")]
     Grant(GolemGrantArgs),
+
+    /// Write a Golem's life on one page, from its audit log and the chain
+    #[command(after_help = "Example:
+  bardo golem report --data ~/.bardo/golem --rpc URL --out report.html
+
+One HTML file that needs no network: vitality and phase, spend against the cap, what a thief could have taken, gas, every refusal in plain
+words, and whether the log is whole. Of a living Golem and of a dead one. With --json the facts themselves, too.")]
+    Report(ReportArgs),
 }
 
 /// Which Golem.

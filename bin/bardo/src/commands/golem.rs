@@ -29,6 +29,7 @@ pub(crate) async fn golem(command: &GolemCommand, json: bool) -> Result<Answer, 
         GolemCommand::Kill(args) => kill::kill(args).await,
         GolemCommand::Feed(args) => feed::feed(args).await,
         GolemCommand::Grant(args) => grant::grant(args).await,
+        GolemCommand::Report(args) => super::report(args).await,
     }
 }
 

@@ -86,6 +86,11 @@ impl Reply {
         }
     }
 
+    /// All of it.
+    pub(super) const fn json(&self) -> &Value {
+        &self.json
+    }
+
     pub(super) fn words(&self) -> String {
         if self.yes() {
             format!("done, {} gas", self.field("gasUsed"))
@@ -181,15 +186,20 @@ impl Agent {
     }
 
     fn bardo(&self, words: &[String]) -> Result<Reply> {
-        let output = Command::new(std::env::current_exe()?).args(words).arg("--json").output()?;
-        let code = output.status.code().context("bardo was killed")?;
-        ensure!(
-            code == 0 || code == 1,
-            "bardo {words:?} failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Ok(Reply { code, json: serde_json::from_slice(&output.stdout)? })
+        bardo(words)
     }
+}
+
+/// `bardo` itself, as a process that has ended when this returns.
+pub(super) fn bardo(words: &[String]) -> Result<Reply> {
+    let output = Command::new(std::env::current_exe()?).args(words).arg("--json").output()?;
+    let code = output.status.code().context("bardo was killed")?;
+    ensure!(
+        code == 0 || code == 1,
+        "bardo {words:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(Reply { code, json: serde_json::from_slice(&output.stdout)? })
 }
 
 /// A mined transaction.
@@ -259,7 +269,14 @@ impl Cast {
         self.send("session.json", to, data, &["--gas-limit", "1000000"])
     }
 
-    fn send(&self, keystore: &str, to: Address, data: &Bytes, more: &[&str]) -> Result<Sent> {
+    /// Sends with any key of the folder. Options are cast's own.
+    pub(super) fn send(
+        &self,
+        keystore: &str,
+        to: Address,
+        data: &Bytes,
+        more: &[&str],
+    ) -> Result<Sent> {
         let output = Command::new(&self.program)
             .args(["send", "--json", "--rpc-url", self.rpc.as_str(), "--keystore"])
             .arg(self.folder.path(keystore))

@@ -1,12 +1,17 @@
 //! `bardo demo`.
 
-use crate::command::bardo;
+use crate::{
+    command::bardo,
+    report::{browser, page},
+};
+use alloy::primitives::Address;
 use anyhow::Result;
 use std::process::Command;
+use tempfile::TempDir;
 
 #[test]
 fn the_demo_ends_by_itself_without_a_surprise_and_its_last_line_counts() -> Result<()> {
-    let ran = bardo(["demo"])?;
+    let ran = bardo(["demo", "--only", "grants"])?;
 
     assert_eq!(ran.code, 0, "{}", ran.stdout);
     let steps = ran.stdout.lines().filter(|line| line.contains(". ok ")).count();
@@ -18,7 +23,7 @@ fn the_demo_ends_by_itself_without_a_surprise_and_its_last_line_counts() -> Resu
 
 #[test]
 fn in_json_it_answers_once_with_every_step() -> Result<()> {
-    let ran = bardo(["demo", "--json"])?;
+    let ran = bardo(["demo", "--only", "grants", "--json"])?;
 
     let answer = ran.json()?;
     assert_eq!(answer["surprises"], 0);
@@ -51,8 +56,8 @@ fn without_a_built_chain_it_says_how_to_build_one() -> Result<()> {
     Ok(())
 }
 
-/// Plays on a chain where `enforcer` agrees to everything.
-fn on_a_chain_without(enforcer: alloy::primitives::Address) -> Result<(Option<i32>, String)> {
+/// A folder that has the local chain, and where the play may write.
+fn home() -> Result<TempDir> {
     let folder = tempfile::tempdir()?;
     let root = bardo_testkit::root();
     for name in ["node_modules", "crates"] {
@@ -60,23 +65,90 @@ fn on_a_chain_without(enforcer: alloy::primitives::Address) -> Result<(Option<i3
     }
     let devchain = folder.path().join(".devchain");
     std::fs::create_dir(&devchain)?;
-    std::fs::copy(root.join(".devchain/book.json"), devchain.join("book.json"))?;
-    let state = std::fs::read_to_string(root.join(".devchain/state.json"))?;
-    let mut state: serde_json::Value = serde_json::from_str(&state)?;
-    // STOP: every hook agrees.
-    let at = enforcer.to_string().to_lowercase();
-    state["accounts"][at.as_str()]["code"] = serde_json::json!("0x00");
-    std::fs::write(devchain.join("state.json"), state.to_string())?;
+    for name in ["book.json", "state.json"] {
+        std::fs::copy(root.join(".devchain").join(name), devchain.join(name))?;
+    }
+    Ok(folder)
+}
+
+fn plays(folder: &TempDir, words: &[&str]) -> Result<(Option<i32>, String)> {
     let output = Command::new(env!("CARGO_BIN_EXE_bardo"))
         .arg("demo")
+        .args(words)
         .env("BARDO_HOME", folder.path())
         .output()?;
     Ok((output.status.code(), String::from_utf8(output.stdout)?))
 }
 
+/// Plays on a chain where `enforcer` agrees to everything.
+fn on_a_chain_without(part: &str, enforcer: Address) -> Result<(Option<i32>, String)> {
+    let folder = home()?;
+    let path = folder.path().join(".devchain/state.json");
+    let mut state: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
+    // STOP: every hook agrees.
+    let at = enforcer.to_string().to_lowercase();
+    state["accounts"][at.as_str()]["code"] = serde_json::json!("0x00");
+    std::fs::write(path, state.to_string())?;
+    plays(&folder, &["--only", part])
+}
+
+/// The whole life, and its page: every figure is a fact, nothing runs off a screen, nobody is asked for anything.
+#[test]
+fn a_golem_lives_its_whole_life_without_a_surprise() -> Result<()> {
+    let folder = home()?;
+
+    let (code, said) = plays(&folder, &["--only", "life", "--json"])?;
+
+    assert_eq!(code, Some(0), "{said}");
+    let answer: serde_json::Value = serde_json::from_str(&said)?;
+    assert_eq!(answer["surprises"], 0, "{answer}");
+    let steps = answer["steps"].as_array().unwrap();
+    for words in [
+        "becomes the owner",
+        "on Uniswap",
+        "runway",
+        "it dreams",
+        "because of how it feels",
+        "Conservation by itself",
+        "buy nothing new",
+        "feeds it",
+        "another key",
+        "the most that it can cost",
+        "the thief sends what he likes",
+        "revokes by one transaction",
+        "it declines",
+        "it dies",
+        "settled",
+        "audit log is whole",
+        "sealed for its owner",
+        "on one page",
+    ] {
+        let told = steps.iter().any(|step| step["title"].as_str().unwrap().contains(words));
+        assert!(told, "{words}: {answer}");
+    }
+    let html = std::fs::read_to_string(folder.path().join("target/demo/report.html"))?;
+    let story = page::embedded(&html)?;
+    for figure in page::figures(&html)? {
+        page::holds(&figure, &story)?;
+    }
+    assert_eq!(page::stray_digits(&html), Vec::<String>::new());
+    browser::at_home_on_any_screen(&html)
+}
+
+/// A thief who is not bounded, and a Golem that is not, are seen.
+#[test]
+fn a_life_on_a_chain_without_charters_is_a_surprise() -> Result<()> {
+    let (code, said) = on_a_chain_without("life", bardo_bindings::golem_charter_enforcer())?;
+
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("SURPRISE") && !said.ends_with(" 0 surprises\n"), "{said}");
+    Ok(())
+}
+
 #[test]
 fn a_chain_that_does_not_keep_the_rules_is_a_surprise_and_a_failure() -> Result<()> {
-    let (code, said) = on_a_chain_without(bardo_bindings::mortality_time_window_enforcer())?;
+    let (code, said) =
+        on_a_chain_without("grants", bardo_bindings::mortality_time_window_enforcer())?;
 
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("SURPRISE"), "{said}");
@@ -87,7 +159,7 @@ fn a_chain_that_does_not_keep_the_rules_is_a_surprise_and_a_failure() -> Result<
 /// Refused, but by another rule than the one that was tried: that is a surprise too.
 #[test]
 fn a_refusal_for_another_reason_is_a_surprise() -> Result<()> {
-    let (code, said) = on_a_chain_without(golem_delegation::enforcers::ALLOWED_TARGETS)?;
+    let (code, said) = on_a_chain_without("grants", golem_delegation::enforcers::ALLOWED_TARGETS)?;
 
     assert_eq!(code, Some(1), "{said}");
     let line = said.lines().find(|line| line.contains("another contract")).unwrap_or_default();

@@ -18,6 +18,7 @@ mod inspect;
 mod onboard;
 mod permission;
 mod registry;
+mod report;
 mod revocation;
 mod status;
 mod up;

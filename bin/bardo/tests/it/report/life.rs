@@ -1,0 +1,264 @@
+//! A short life with everything in it that a page shows.
+
+use crate::command::{Key, Ran, bardo};
+use alloy::{
+    eips::BlockId,
+    network::TransactionBuilder as _,
+    primitives::{Address, B256, Bytes, U256},
+    providers::Provider as _,
+    rpc::types::TransactionRequest,
+    sol_types::SolCall,
+};
+use anyhow::{Context as _, Result, bail, ensure};
+use bardo_bindings::{defi::Erc20, framework::DELEGATION_MANAGER};
+use bardo_store::{Store, StoreConfig};
+use bardo_testkit::{STIPEND, Stage, dollars, fair_swap};
+use golem_chain::{LanePolicy, environment, observe};
+use golem_custody::{DailyCosts, Keys, Password};
+use golem_delegation::{PermissionContext, blast_radius::BlastRadius};
+use golem_runtime::{Documents, Golem, Provisions, Waking};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tempfile::TempDir;
+
+pub(crate) const HOUR: u64 = 3_600;
+const HEARTBEAT: &str = "- every: 6h\n- dream: 6h every 24h\n";
+
+pub(crate) struct Lived {
+    pub(crate) stage: Stage,
+    pub(crate) owner: Key,
+    pub(crate) golem: B256,
+    pub(crate) account: Address,
+    pub(crate) session: Address,
+    /// The block before everything.
+    pub(crate) began: u64,
+    /// What a thief could have taken, as it was seen then, by block.
+    pub(crate) at_risk: BTreeMap<u64, Option<U256>>,
+    /// How often one did something.
+    pub(crate) thefts: u64,
+    folder: TempDir,
+    now: Arc<AtomicU64>,
+}
+
+impl Lived {
+    /// A Golem of two thousand dollars that has not ticked.
+    pub(crate) async fn onboarded(strategy: &str) -> Result<Self> {
+        let stage = Stage::open().await?;
+        let owner = Key::kept(0x62)?;
+        stage.fund(owner.address, STIPEND * U256::from(20), dollars(5_000)).await?;
+        let folder = tempfile::tempdir()?;
+        let data = folder.path().join("golem");
+        fs::create_dir(&data)?;
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o700))?;
+        fs::write(data.join("STRATEGY.md"), strategy)?;
+        fs::write(data.join("HEARTBEAT.md"), HEARTBEAT)?;
+        fs::write(folder.path().join("pw"), "one key\n")?;
+        fs::set_permissions(folder.path().join("pw"), fs::Permissions::from_mode(0o600))?;
+        let began = stage.node().head().await?.number;
+        let mut lived = Self {
+            golem: B256::ZERO,
+            account: Address::ZERO,
+            session: Address::ZERO,
+            began,
+            at_risk: BTreeMap::new(),
+            thefts: 0,
+            folder,
+            now: Arc::new(AtomicU64::new(stage.now().await?)),
+            stage,
+            owner,
+        };
+        let (pw, deposit) =
+            (lived.path("pw"), format!("{}={}", lived.stage.book().usdc, dollars(2_000)));
+        let said = lived
+            .bardo(&[
+                "onboard",
+                "--mode",
+                "local",
+                "--session-password-file",
+                &pw,
+                "--days",
+                "60",
+                "--deposit",
+                &deposit,
+                "--data",
+                &lived.path("golem"),
+                "--key-file",
+                &lived.owner.file,
+            ])?
+            .json()?;
+        let word = |name: &str| said[name].as_str().with_context(|| format!("{name}: {said}"));
+        lived.golem = word("golem")?.parse()?;
+        lived.account = word("account")?.parse()?;
+        lived.session = word("session")?.parse()?;
+        lived.began += 1;
+        Ok(lived)
+    }
+
+    /// Days of trades and dreams, a fall, a Feed, a theft, a revocation.
+    pub(crate) async fn whole() -> Result<Self> {
+        let strategy =
+            "- strategy: dca\n- sell: settlement\n- buy: weth\n- amount: $50\n- every: 12h\n";
+        let mut lived = Self::onboarded(strategy).await?;
+        let mut golem = lived.wakes().await?;
+        for _ in 0..9 {
+            lived.ticks(&mut golem).await?;
+            lived.later(6 * HOUR).await?;
+        }
+        let price = i64::try_from(lived.stage.book().eth_price)? * 100_000_000;
+        let feed = lived.stage.book().eth_usd;
+        // A fall of all that it holds of ether, and of more than half of what its owner bears.
+        lived.stage.set_price(feed, price / 100).await?;
+        lived.later(2 * HOUR).await?;
+        for _ in 0..3 {
+            lived.ticks(&mut golem).await?;
+            lived.later(3 * HOUR).await?;
+        }
+        lived.stage.set_price(feed, price).await?;
+        lived.owner_writes(&["registry", "feed", "--phase", "stable"])?;
+        for _ in 0..3 {
+            lived.ticks(&mut golem).await?;
+            lived.later(6 * HOUR).await?;
+        }
+        let router = lived.stage.book().swap_router_02;
+        let allow = Erc20::approveCall { spender: router, amount: dollars(1_000) }.abi_encode();
+        lived.steals(lived.stage.book().usdc, &allow.into())?;
+        for usd in [40, 30] {
+            let call = fair_swap(&lived.stage, lived.account, dollars(usd));
+            lived.steals(call.target, &call.data)?;
+        }
+        lived.owner_writes(&["delegation", "revoke", "--golem"])?;
+        lived.later(HOUR).await?;
+        lived.ticks(&mut golem).await?;
+        Ok(lived)
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("golem")
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn bardo(&self, words: &[&str]) -> Result<Ran> {
+        let rpc = self.stage.chain().url().as_str();
+        let ran = bardo([words, &["--rpc", rpc, "--json"]].concat())?;
+        ensure!(ran.code == 0, "{words:?}: {ran:?}");
+        Ok(ran)
+    }
+
+    fn owner_writes(&self, words: &[&str]) -> Result<()> {
+        let golem = self.golem.to_string();
+        self.bardo(&[words, &[&golem, "--key-file", &self.owner.file]].concat())?;
+        Ok(())
+    }
+
+    /// Whoever has the key acts with it; the Golem knows nothing of it.
+    fn steals(&mut self, target: Address, data: &Bytes) -> Result<()> {
+        let (target, data) = (target.to_string(), data.to_string());
+        self.bardo(&[
+            "delegation",
+            "redeem",
+            "--context",
+            &self.path("golem/grant.json"),
+            "--keystore",
+            &self.path("golem/session-key.json"),
+            "--password-file",
+            &self.path("pw"),
+            "--target",
+            &target,
+            "--data",
+            &data,
+        ])?;
+        self.thefts += 1;
+        Ok(())
+    }
+
+    async fn later(&self, seconds: u64) -> Result<()> {
+        let at = self.stage.now().await? + seconds;
+        self.stage.warp(at).await?;
+        self.now.store(self.stage.now().await?, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn wakes(&self) -> Result<Golem> {
+        let text = |name: &str| fs::read_to_string(self.data().join(name));
+        let config = StoreConfig { folder: self.data(), golem: self.golem, max_pages: None };
+        let now = Arc::clone(&self.now);
+        let password = Password::from_file(&self.folder.path().join("pw"))?;
+        let provisions = Provisions {
+            node: self.stage.node().clone(),
+            store: Arc::new(Store::open(&config, None)?),
+            keys: Keys::local(&self.data(), password)?,
+            documents: Documents {
+                strategy: text("STRATEGY.md")?,
+                heartbeat: text("HEARTBEAT.md")?,
+                constitution: text("CONSTITUTION.md")?,
+            },
+            costs: DailyCosts { inference: 1_000_000, compute: 500_000, ..DailyCosts::default() },
+            expected_days: 3_650,
+            machine_ends: None,
+            payees: Vec::new(),
+            consent: None,
+            owner_day: None,
+            lane: LanePolicy {
+                confirmations: 1,
+                poll: Duration::from_millis(20),
+                ..LanePolicy::default()
+            },
+            strategist: None,
+            inbox: None,
+            folder: None,
+            clock: Arc::new(move || now.load(Ordering::Relaxed)),
+        };
+        match Golem::wake(provisions).await? {
+            Waking::Awake(golem) => Ok(golem),
+            Waking::Refused(denial) => bail!("{denial}"),
+        }
+    }
+
+    /// A tick; and before it what a thief could have, by a look at that very block.
+    async fn ticks(&mut self, golem: &mut Golem) -> Result<()> {
+        let chain = PermissionContext::new(vec![golem.grant().clone()])?;
+        let seen = observe(self.stage.node(), DELEGATION_MANAGER, &chain, &[]).await?;
+        let radius = BlastRadius::of(&chain, &environment(), seen.block.timestamp, &seen.facts)?;
+        self.at_risk.insert(seen.block.number, radius.total());
+        let ticked = golem.tick().await?;
+        ensure!(ticked.observing.is_none(), "{ticked:?}");
+        Ok(())
+    }
+
+    /// A view as it was.
+    pub(crate) async fn on<C: SolCall>(
+        &self,
+        block: u64,
+        to: Address,
+        call: C,
+    ) -> Result<C::Return> {
+        let request = TransactionRequest::default().with_to(to).with_input(call.abi_encode());
+        let asked = self.stage.node().provider().call(request).block(BlockId::number(block));
+        Ok(C::abi_decode_returns(&asked.await?)?)
+    }
+
+    /// The page, and the facts beside it.
+    pub(crate) fn report(&self) -> Result<(String, Value)> {
+        let out = self.path("report.html");
+        let (data, out) = (self.path("golem"), std::env::var("REPORT_OUT").unwrap_or(out));
+        let said = self.bardo(&["golem", "report", "--data", &data, "--out", &out])?.json()?;
+        Ok((fs::read_to_string(&out)?, said["story"].clone()))
+    }
+
+    pub(crate) fn verified(&self) -> Result<Value> {
+        self.bardo(&["audit", "verify", "--data", &self.path("golem")])?.json()
+    }
+}
