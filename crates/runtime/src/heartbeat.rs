@@ -405,7 +405,8 @@ impl Golem {
         }
         let acted = !deeds.is_empty();
         next.quiet = if acted { 0 } else { next.quiet.saturating_add(1) };
-        let elapsed = now.saturating_sub(self.life.next_at.min(now)).min(DAY);
+        let elapsed = now.saturating_sub(self.life.ticked_at);
+        next.ticked_at = now;
         let day = u64::try_from(self.costs.total()).unwrap_or(u64::MAX);
         next.cost = next.cost.saturating_add(day.saturating_mul(elapsed) / DAY);
         let moved_bps = fortune(self.life.worth, sensed.worth).unsigned_abs();

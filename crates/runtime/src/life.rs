@@ -16,6 +16,8 @@ pub struct Life {
     pub born: u64,
     /// How many ticks are behind it.
     pub ticks: u64,
+    /// When the last one was.
+    pub ticked_at: u64,
     /// When the next one is due.
     pub next_at: u64,
     /// The phase that it last saw or reported.
@@ -55,6 +57,7 @@ impl Life {
         Self {
             born: now,
             ticks: 0,
+            ticked_at: now,
             next_at: now,
             phase: Phase::Thriving,
             clocks: Clocks {

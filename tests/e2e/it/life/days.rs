@@ -33,6 +33,9 @@ async fn a_golem_buys_a_little_every_day() -> Result<()> {
     assert_eq!(bought, 3, "twelve ticks of six hours are three days");
     assert_eq!(home.holds(usdc).await?, dollars(2_000 - 150));
     ensure!(!home.holds(weth).await?.is_zero());
+    // A dollar and a half a day, from its first tick to its last.
+    let cost = golem.life().cost;
+    ensure!((4_125_000..4_126_000).contains(&cost), "{cost}");
     let session = golem.grant().delegate;
     ensure!(home.stage.balance_of(usdc, session).await?.is_zero(), "the key holds dollars");
     ensure!(home.stage.balance_of(weth, session).await?.is_zero(), "the key holds ether");
