@@ -87,7 +87,7 @@ pub(crate) struct Wishes {
     /// Also a runway of more than 100 USDC a day, for longer than 90 days, or of another coin
     #[arg(long)]
     pub(crate) runway_beyond_limits: bool,
-    /// Embedded mode: where Privy answers [default: https://api.privy.io]
+    /// Embedded mode: where Privy answers [default: its own API]
     #[arg(long, value_name = "URL")]
     pub(crate) privy_url: Option<String>,
     /// Embedded mode: your app at Privy
