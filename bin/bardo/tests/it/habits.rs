@@ -31,6 +31,7 @@ const COMMANDS: &[&[&str]] = &[
     &["golem", "history"],
     &["golem", "kill"],
     &["golem", "list"],
+    &["golem", "report"],
     &["golem", "run"],
     &["golem", "status"],
     &["golem", "watch"],
