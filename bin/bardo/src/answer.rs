@@ -1,5 +1,6 @@
 use alloy::primitives::B256;
-use golem_chain::{LaneFault, OwnerError, printable};
+use golem_chain::{ChainFault, LaneFault, OwnerError, printable};
+use golem_custody::redact;
 use serde_json::{Value, json};
 use std::{
     io::{self, Write, stderr, stdout},
@@ -43,6 +44,25 @@ pub(crate) enum Failure {
     Use(anyhow::Error),
     /// Something did not work.
     Fault(anyhow::Error),
+    /// The same of a question that has a yes and a no: it is neither.
+    Undecided(anyhow::Error),
+}
+
+impl Failure {
+    /// The error, whoever is to mend it.
+    pub(crate) fn why(self) -> anyhow::Error {
+        match self {
+            Self::Use(error) | Self::Fault(error) | Self::Undecided(error) => error,
+        }
+    }
+
+    /// What a question whether something is allowed comes to where something did not work.
+    pub(crate) fn undecided(self) -> Self {
+        match self {
+            Self::Fault(error) => Self::Undecided(error),
+            other => other,
+        }
+    }
 }
 
 /// Marks an error as the caller's to mend.
@@ -70,12 +90,25 @@ pub(crate) fn misused(error: &clap::Error) -> ExitCode {
         // What is wrong comes first, then how it should be.
         let what: Vec<&str> =
             words.lines().map(str::trim).take_while(|line| !line.starts_with("Usage")).collect();
-        let error = what.join(" ").trim_start_matches("error: ").trim().to_owned();
+        let what = what.join(" ");
+        let error = redact(what.trim_start_matches("error: ").trim());
         let _ = say(&json!({ "error": error, "code": null, "sent": [] }).to_string());
     }
     // A reader that has gone away has seen enough.
-    let _ = error.print();
+    let _ = if asked {
+        error.print()
+    } else {
+        // It repeats what was typed, and somebody types a key where a file is asked for.
+        write!(stderr(), "{}", redact(&error.to_string()))
+    };
     ExitCode::from(if asked { 0 } else { 2 })
+}
+
+/// A panic says where it was and why, and nothing that has the form of a key.
+pub(crate) fn redact_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let _ = writeln!(stderr(), "bardo: {}", redact(&panic.to_string()));
+    }));
 }
 
 /// Prints the answer, or the talk about its absence.
@@ -86,13 +119,16 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
             (if answer.yes { 0 } else { 1 }, say(&text))
         }
         Err(failure) => {
+            // What is the caller's to mend repeats his words and files, and they may be a key; hashes are in faults.
+            let repeats = matches!(failure, Failure::Use(_));
+            let undecided = matches!(failure, Failure::Undecided(_));
             let (code, error) = match failure {
                 Failure::Use(error) => (2, error),
                 // Nothing was sent: that is a no, and not something that did not work.
                 Failure::Fault(error) if is_too_dear(&error) => {
                     (1, anyhow::anyhow!("{error}; --fee-ceiling says how much it may cost"))
                 }
-                Failure::Fault(error) => (3, error),
+                Failure::Fault(error) | Failure::Undecided(error) => (3, error),
             };
             // Causes, outermost first; each message leaves its source to the next.
             let words = error
@@ -100,10 +136,20 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
                 .map(|cause| printable(&cause.to_string()))
                 .collect::<Vec<_>>()
                 .join(": ");
+            let words = if repeats { redact(&words).into_owned() } else { words };
             if json {
-                let fault = error.chain().find_map(|cause| cause.downcast_ref::<LaneFault>());
-                let (name, sent) = (fault.map(LaneFault::code), told());
-                let _ = say(&json!({ "error": words, "code": name, "sent": sent }).to_string());
+                let mut said = json!({ "error": words, "code": name(&error), "sent": told() });
+                // What could not be decided is not allowed, and not refused either.
+                if let (true, Value::Object(fields)) = (undecided, &mut said) {
+                    fields.insert("allowed".to_owned(), Value::Null);
+                    fields.insert("reason".to_owned(), words.clone().into());
+                    fields.entry("code").and_modify(|code| {
+                        if code.is_null() {
+                            *code = "UNDECIDED".into();
+                        }
+                    });
+                }
+                let _ = say(&said.to_string());
             }
             (code, writeln!(stderr(), "bardo: {words}"))
         }
@@ -113,6 +159,13 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(3),
         _ => ExitCode::from(code),
     }
+}
+
+/// Which fault it was, for programs.
+fn name(error: &anyhow::Error) -> Option<&'static str> {
+    let lane = error.chain().find_map(|cause| cause.downcast_ref::<LaneFault>());
+    let chain = || error.chain().find_map(|cause| cause.downcast_ref::<ChainFault>());
+    lane.map(LaneFault::code).or_else(|| chain().map(ChainFault::code))
 }
 
 fn is_too_dear(error: &anyhow::Error) -> bool {

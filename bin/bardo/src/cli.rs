@@ -7,13 +7,14 @@ mod onboard;
 mod registry;
 mod report;
 mod vault;
+mod wallet;
 
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditVerifyArgs};
 pub(crate) use bequest::{BequestCommand, BequestOpenArgs};
 pub(crate) use demo::DemoPart;
 pub(crate) use golem::{
-    FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs, ListArgs, LookArgs, RunArgs,
-    WatchArgs,
+    AdjustArgs, AnswerArgs, FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs,
+    ListArgs, LookArgs, ReplicateArgs, RunArgs, WatchArgs,
 };
 pub(crate) use identity::{
     IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,
@@ -24,6 +25,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use vault::{
     DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs,
 };
+pub(crate) use wallet::{WalletCommand, WalletStatusArgs, WalletSweepArgs};
 
 use crate::{
     answer::{Failure, tell},
@@ -87,7 +89,8 @@ pub(crate) enum Command {
   bardo chains check --rpc URL --chain base
 
 Known is not supported: what a chain has is only seen where its RPC is asked. BARDO_CHAINS may name a folder of your own
-chain files: name, chain_id, testnet, and private_rpc where signed transactions shall go there alone.")]
+chain files: name, chain_id, testnet, private_rpc where signed transactions shall go there alone, and ws that tells of new
+blocks.")]
     Chains(ChainsArgs),
 
     /// Print a completion script for your shell
@@ -166,6 +169,10 @@ A runway is an ERC-7715 grant of your own account for running costs. No charter 
     /// Create the account where your money is, look at it, and get everything out
     #[command(subcommand)]
     Vault(VaultCommand),
+
+    /// Look at a Golem's wallet at a service, and get everything out
+    #[command(subcommand)]
+    Wallet(WalletCommand),
 }
 
 #[derive(Debug, Args)]
@@ -181,8 +188,9 @@ pub(crate) enum ChainsCommand {
   bardo chains check --rpc https://… --chain base
   bardo chains check --rpc http://127.0.0.1:8545 --json
 
-Bardo's own contracts are compared byte by byte; of the others only that there is code. Exit status 1 where something
-is missing or is something else, or where the RPC is of another chain; then the last lines say what to do. Nothing is sent.")]
+Bardo's own contracts, and those whose code is the same on every chain, are compared byte by byte; each of the others is asked
+something that nothing else answers alike. `bardo up` starts a local chain that calls itself Base (8453) and has all but one stock
+enforcer: it is made to be looked at, and this says so of it. Exit status 1 where something is missing or is something else, or where the RPC is of another chain; then the last lines say what to do. Nothing is sent.")]
     Check(ChainsCheckArgs),
 }
 
@@ -566,7 +574,8 @@ impl NodeArgs {
 pub(crate) struct SendArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// Most each transaction may cost, in wei [default: 0.05 ether]
+    /// Most that the gas of each transaction may cost, in wei [default: 0.05 ether]. What a rollup charges for a transaction's data on
+    /// its own chain comes on top of it and is not in it
     #[arg(long, value_name = "WEI")]
     fee_ceiling: Option<U256>,
     /// Seconds to wait for a transaction to be mined
@@ -586,8 +595,9 @@ pub(crate) fn confirmations(asked: Option<u64>, node: &Node) -> u64 {
 }
 
 impl SendArgs {
-    pub(crate) async fn connect(&self) -> Result<Node, ChainFault> {
-        let node = self.node.connect().await?.with_patience(Duration::from_secs(self.timeout));
+    pub(crate) async fn connect(&self) -> Result<Node, Failure> {
+        let node = input::privately(self.node.connect().await?, None).await?;
+        let node = node.with_patience(Duration::from_secs(self.timeout));
         let confirmations = confirmations(self.confirmations, &node);
         Ok(node.with_confirmations(confirmations).telling(tell).instead_of(self.instead_of))
     }
@@ -661,14 +671,15 @@ pub(crate) struct RedeemArgs {
     /// Seconds to wait for it to be mined
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub(crate) timeout: u64,
-    /// Most it may cost, in wei [default: 0.005 ether]
+    /// Most that it may cost, in wei [default: 0.005 ether], with what a rollup charges for its data
     #[arg(long, value_name = "WEI")]
     pub(crate) fee_ceiling: Option<U256>,
     /// Blocks that must hold it before it counts, its own included [default: 2; of a node on this machine 1]
     #[arg(long, value_name = "N")]
     pub(crate) confirmations: Option<u64>,
-    /// Take the place of this transaction of the key, which waits for its block, at a higher price
-    #[arg(long, value_name = "HASH", value_parser = input::word, conflicts_with = "bundler")]
+    /// Give up this transaction or operation of the key, which waits for its block or which nobody has, and take its place at a
+    /// higher price: of both at most one takes effect
+    #[arg(long, value_name = "HASH", value_parser = input::word)]
     pub(crate) instead_of: Option<B256>,
     /// Folder of the key's books: what was signed and not seen to its end is brought there by the next redemption
     /// [default: what BARDO_DATA names, or bardo in your data folder; for a node on this machine a passing one]
@@ -713,7 +724,7 @@ pub(crate) struct RevokeArgs {
     /// Further key files, where several keys rule the account together (MultiSig): one for each that must agree
     #[arg(long = "co-key-file", value_name = "FILE")]
     pub(crate) co_keys: Vec<PathBuf>,
-    /// With --all: the account that several keys rule, which is the owner at the registry
+    /// With --all: the account that is the owner at the registry: a vault of this key, or one that several keys rule
     #[arg(long, value_name = "ADDRESS", value_parser = input::address, requires = "all")]
     pub(crate) account: Option<Address>,
     /// Also a grant that is not signed for this chain by who rules the account now
@@ -744,6 +755,17 @@ fn endpoint(text: &str) -> Result<Url, String> {
         Ok(url)
     } else {
         Err(format!("{} is not http or https: a URL such as http://127.0.0.1:8545", url.scheme()))
+    }
+}
+
+/// One that tells of new blocks over WebSocket.
+fn socket(text: &str) -> Result<Url, String> {
+    let url: Url =
+        text.parse().map_err(|error| format!("{error}; a URL such as ws://127.0.0.1:8545"))?;
+    if matches!(url.scheme(), "ws" | "wss") {
+        Ok(url)
+    } else {
+        Err(format!("{} is not ws or wss: a URL such as ws://127.0.0.1:8545", url.scheme()))
     }
 }
 

@@ -23,6 +23,7 @@ mod tree;
 mod up;
 mod vault;
 mod verify;
+mod wallet;
 
 pub(crate) use attenuates::attenuates;
 pub(crate) use audit::audit;
@@ -45,6 +46,7 @@ pub(crate) use tree::tree;
 pub(crate) use up::up;
 pub(crate) use vault::vault;
 pub(crate) use verify::verify;
+pub(crate) use wallet::wallet;
 
 use crate::{
     answer::{Answer, Failure, OrUse},

@@ -26,6 +26,7 @@ use std::{
     slice,
     time::{SystemTime, UNIX_EPOCH},
 };
+use url::Url;
 use zeroize::Zeroizing;
 
 /// More than any sane list of delegations; less than what would hurt.
@@ -285,6 +286,20 @@ pub(crate) fn proxy_code(file: Option<&Path>) -> Result<Bytes, Failure> {
 pub(crate) fn chain_ceiling(node: &Node) -> Result<Option<U256>, Failure> {
     let chains = chains()?;
     Ok(chains.of(node.chain_id()).and_then(|chain| chain.fee_ceiling).map(U256::from))
+}
+
+/// The same node, handing what is signed to the private endpoint that is named, or that the chain's file names, where one is.
+pub(crate) async fn privately(node: Node, named: Option<&Url>) -> Result<Node, Failure> {
+    let listed = chains()?.of(node.chain_id()).and_then(|chain| chain.private_rpc.clone());
+    let url = match (named, listed) {
+        (Some(url), _) => url.clone(),
+        (None, Some(listed)) => listed.parse().context("the chain's private RPC").or_use()?,
+        (None, None) => return Ok(node),
+    };
+    let private = Node::connect(&url).await.context("the private RPC")?;
+    let (found, wanted) = (private.chain_id(), node.chain_id());
+    let off = || anyhow!("the private RPC serves chain {found}, and --rpc chain {wanted}");
+    node.through(&private).map_err(|_other| Failure::Use(off()))
 }
 
 /// The chains that go by a name: those that came along, and those of the files in the folder that `BARDO_CHAINS` names.

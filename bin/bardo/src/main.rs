@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    answer::redact_panics();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return answer::misused(&error),
@@ -55,7 +56,9 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Delegation(DelegationCommand::Attenuates(args)) => commands::attenuates(&args),
         Command::Delegation(DelegationCommand::Explain { file }) => commands::explain(&file),
         Command::Delegation(DelegationCommand::Tree(args)) => commands::tree(&args),
-        Command::Delegation(DelegationCommand::Simulate(args)) => commands::simulate(&args).await,
+        Command::Delegation(DelegationCommand::Simulate(args)) => {
+            commands::simulate(&args).await.map_err(Failure::undecided)
+        }
         Command::Delegation(DelegationCommand::Redeem(args)) => commands::redeem(&args).await,
         Command::Delegation(DelegationCommand::Revoke(args)) => commands::revoke(&args).await,
         Command::Demo { only } => demo::run(only, json).await,
@@ -72,5 +75,6 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         Command::Session(SessionCommand::Show(secret)) => commands::session_show(&secret),
         Command::Up => commands::up(json).await,
         Command::Vault(command) => commands::vault(&command).await,
+        Command::Wallet(command) => commands::wallet(&command).await,
     }
 }

@@ -69,6 +69,7 @@ pub(crate) async fn gather(
         timeline: timeline(&log, &chain, &mut left_out),
         refusals: log.refusals,
         gas: chain.gas(),
+        replicants: chain.offspring,
         ticks: log.ticks,
         moments: chain.observed,
         settlement,
@@ -98,7 +99,7 @@ fn sums(log: &Log, chain: &Chain) -> Sums {
         refused: log.refused,
         cost: life.map_or(0, |life| life.cost),
         worth: life.and_then(|life| life.worth),
-        high_water: life.map_or(0, |life| life.high_water),
+        high_water: life.map_or(0, golem_runtime::Life::peak),
         gas: chain.deeds.iter().map(|deed| deed.gas).fold(0, u64::saturating_add),
         fees: chain.deeds.iter().fold(Default::default(), |sum: alloy::primitives::U256, deed| {
             sum.saturating_add(deed.fees)

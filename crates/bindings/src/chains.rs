@@ -18,10 +18,22 @@ pub struct ChainSpec {
     /// one is named, `bardo delegation redeem` sends there, unless it is told another.
     #[serde(default)]
     pub private_rpc: Option<String>,
+    /// A WebSocket that tells of new blocks, as a URL. Where one is named, `bardo golem run` listens there, unless it is told another;
+    /// where none is, or it is lost, the node is asked.
+    #[serde(default)]
+    pub ws: Option<String>,
     /// Most that a transaction costs there unless somebody says otherwise, in millionths of a millionth of the chain's coin (wei).
     /// Left out where the coin is ether.
     #[serde(default)]
     pub fee_ceiling: Option<u64>,
+    /// How far its blocks are apart, in milliseconds. Where nobody tells of new ones, it is asked as often.
+    #[serde(default = "two_seconds")]
+    pub block_millis: u64,
+}
+
+/// As most rollups have it.
+const fn two_seconds() -> u64 {
+    2_000
 }
 
 impl ChainSpec {
@@ -126,6 +138,16 @@ mod tests {
         let named = read("private_rpc = \"https://relay.example\"").unwrap();
         assert_eq!(named.private_rpc.as_deref(), Some("https://relay.example"));
         assert!(read("privat_rpc = \"https://relay.example\"").is_err());
+        let told = read("ws = \"wss://node.example\"").unwrap();
+        assert_eq!(told.ws.as_deref(), Some("wss://node.example"));
+    }
+
+    #[test]
+    fn blocks_are_as_far_apart_as_a_file_says() {
+        let chains = Chains::known().unwrap();
+        let apart = |id| chains.of(id).unwrap().block_millis;
+
+        assert_eq!([1, 8453, 42161, 42220].map(apart), [12_000, 2_000, 250, 1_000]);
     }
 
     #[test]

@@ -186,6 +186,12 @@ alloy_sol_types::sol! {
         function beforeHook(bytes terms, bytes args, bytes32 mode, bytes executionCalldata, bytes32 delegationHash, address delegator, address redeemer) external;
     }
 
+    /// Most enforcers read their terms aloud, each in a form of its own.
+    #[derive(Debug)]
+    interface ReadsTerms {
+        function getTermsInfo(bytes terms) external view;
+    }
+
     /// Which of its groups a `LogicalOrWrapperEnforcer` shall ask: said by whoever redeems.
     struct SelectedGroup {
         uint256 groupIndex;

@@ -13,6 +13,7 @@ alloy_sol_types::sol! {
         function tokenURI(uint256 agentId) external view returns (string);
         function getAgentWallet(uint256 agentId) external view returns (address);
         function isAuthorizedOrOwner(address spender, uint256 agentId) external view returns (bool);
+        function supportsInterface(bytes4 interfaceId) external view returns (bool);
         function transferFrom(address from, address to, uint256 agentId) external;
 
         error ERC721NonexistentToken(uint256 tokenId);

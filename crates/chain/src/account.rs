@@ -253,7 +253,12 @@ impl Account {
     /// Whether the account has no code yet. Code that is not the framework's is refused: an EOA
     /// upgraded to something else obeys something else (ATK-32). A Hybrid account's address is
     /// derived from its first code, and only its owner can change that.
+    ///
+    /// What an EOA is upgraded to has to be there: a call to an account that points at nothing succeeds and does nothing.
     pub(crate) async fn requires_creation(&self, node: &Node) -> Result<bool, OwnerError> {
+        if self.kind == AccountKind::Stateless7702 {
+            node.require("EIP7702StatelessDeleGator", STATELESS_7702_IMPL).await?;
+        }
         let code = node.code(self.address).await?;
         if code.is_empty() {
             return Ok(true);
@@ -286,6 +291,23 @@ impl Account {
         PermissionContext::new(vec![signed]).map_err(|source| OwnerError::Context { source })
     }
 
+    /// Has an account that is on the chain call `to`, by one transaction of the owner's EOA, for at most `ceiling` wei, whether or not the
+    /// manager is paused. An EOA calls by itself, whatever code it has.
+    pub async fn tell(
+        &self,
+        node: &Node,
+        owner: &OwnerSigner,
+        to: Address,
+        data: Bytes,
+        ceiling: U256,
+    ) -> Result<TransactionReceipt, OwnerError> {
+        if self.kind == AccountKind::Hybrid && is_paused(node).await? {
+            let call = Execution { target: to, value: U256::ZERO, data };
+            return self.by_operation(node, owner, &[call], ceiling).await;
+        }
+        self.told(node.chain_id(), owner, to, data)?.send(node, owner, ceiling).await
+    }
+
     /// Ends `grant` by one transaction of the owner's EOA, for at most `ceiling` wei, whether or not the manager is paused.
     pub async fn revoke(
         &self,
@@ -294,12 +316,7 @@ impl Account {
         grant: &Delegation,
         ceiling: U256,
     ) -> Result<TransactionReceipt, OwnerError> {
-        if self.kind == AccountKind::Hybrid && is_paused(node).await? {
-            let (target, data) = (DELEGATION_MANAGER, revocation(grant));
-            let disable = Execution { target, value: U256::ZERO, data };
-            return self.by_operation(node, owner, &[disable], ceiling).await;
-        }
-        self.revocation(node.chain_id(), owner, grant)?.send(node, owner, ceiling).await
+        self.tell(node, owner, DELEGATION_MANAGER, revocation(grant), ceiling).await
     }
 
     /// The transaction that ends `grant`, complete at the time of the grant.
@@ -311,17 +328,25 @@ impl Account {
         owner: &OwnerSigner,
         grant: &Delegation,
     ) -> Result<OwnerCall, OwnerError> {
-        let disable = revocation(grant);
-        let data = match self.kind {
-            AccountKind::Stateless7702 => disable,
-            AccountKind::Hybrid => {
-                let call =
-                    Execution { target: DELEGATION_MANAGER, value: U256::ZERO, data: disable };
-                let context = self.own_context(chain_id, owner)?;
-                Redemption::single(DELEGATION_MANAGER, context, &call).calldata()
-            }
-        };
-        Ok(OwnerCall { from: self.owner, to: DELEGATION_MANAGER, data })
+        self.told(chain_id, owner, DELEGATION_MANAGER, revocation(grant))
+    }
+
+    /// The transaction of the owner's EOA by which the account makes one call, while the manager is not paused.
+    fn told(
+        &self,
+        chain_id: u64,
+        owner: &OwnerSigner,
+        to: Address,
+        data: Bytes,
+    ) -> Result<OwnerCall, OwnerError> {
+        let from = self.owner;
+        if self.kind == AccountKind::Stateless7702 {
+            return Ok(OwnerCall { from, to, data });
+        }
+        let call = Execution { target: to, value: U256::ZERO, data };
+        let context = self.own_context(chain_id, owner)?;
+        let data = Redemption::single(DELEGATION_MANAGER, context, &call).calldata();
+        Ok(OwnerCall { from, to: DELEGATION_MANAGER, data })
     }
 }
 

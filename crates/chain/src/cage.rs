@@ -3,6 +3,8 @@
 mod holdings;
 mod liquidity;
 
+pub use holdings::Possession;
+
 use crate::{
     ChainFault, Node,
     snapshot::{Snapshot, revert_data, reverted, said},
@@ -86,20 +88,54 @@ pub async fn facts(
     calls: &[Call],
     ledger: Ledger,
 ) -> Result<Facts, ChainFault> {
+    Ok(facts_on(&Snapshot::newest(node).await?, charter, calls, ledger).await?.0)
+}
+
+/// All that a Golem asks of one block.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// What the cage judges by.
+    pub facts: Facts,
+    /// Each thing that the account has; none where a part of that is not known. That nobody knows is not that there is nothing.
+    pub possessions: Option<Vec<Possession>>,
+    /// What its owner has published: what a Golem that runs for long is judged by.
+    pub published: Option<Result<Published, PolicyRefusal>>,
+}
+
+/// The same with everything else that one block says of a Golem. `golem_id` is whose policy counts.
+pub async fn facts_of_golem(
+    node: &Node,
+    golem_id: B256,
+    charter: &GolemCharter,
+    calls: &[Call],
+    ledger: Ledger,
+) -> Result<Known, ChainFault> {
     let on = Snapshot::newest(node).await?;
+    let ((facts, possessions), published) =
+        tokio::try_join!(facts_on(&on, charter, calls, ledger), published(&on, golem_id))?;
+    Ok(Known { facts, possessions, published })
+}
+
+async fn facts_on(
+    on: &Snapshot<'_>,
+    charter: &GolemCharter,
+    calls: &[Call],
+    ledger: Ledger,
+) -> Result<(Facts, Option<Vec<Possession>>), ChainFault> {
     let (listing, now) = (&charter.listing, on.block().timestamp);
     let actions = actions(listing, calls);
     let (rounds, uptimes, vaults, (positions, pool_roots), held) = tokio::try_join!(
-        rounds(&on, listing),
-        uptimes(&on, listing),
-        vaults(&on, listing, &actions),
-        liquidity(&on, &actions),
-        holdings::held(&on, listing, charter.account),
+        rounds(on, listing),
+        uptimes(on, listing),
+        vaults(on, listing, &actions),
+        liquidity(on, &actions),
+        holdings::held(on, listing, charter.account),
     )?;
     let observed = Observed { rounds, uptimes, vaults, positions, pool_roots };
-    let holdings = holdings::worth(&Appraisal::new(listing, &observed, now), held.as_ref());
+    let worth = holdings::worth(&Appraisal::new(listing, &observed, now), held.as_ref());
+    let (holdings, possessions) = worth.map(|all| (all.by_asset, all.possessions)).unzip();
     let Ledger { high_water, spent_in_session, spent_in_day, is_settling } = ledger;
-    Ok(Facts {
+    let facts = Facts {
         holdings: holdings.unwrap_or_default(),
         observed,
         high_water,
@@ -107,7 +143,8 @@ pub async fn facts(
         spent_in_day,
         is_settling,
         now,
-    })
+    };
+    Ok((facts, possessions))
 }
 
 /// What the calls do, as far as it can be read: what cannot is refused anyway, and so are more calls than are judged.

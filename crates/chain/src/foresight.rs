@@ -4,10 +4,12 @@ mod changes;
 mod leftover;
 mod machine;
 mod state;
+mod toll;
 mod update;
+mod wallet;
 
 use crate::{ChainFault, Node, node::rpc, refusal::Failure};
-use alloy::sol_types::SolEvent as _;
+use alloy::sol_types::{SolCall as _, SolEvent as _};
 use alloy::{
     eips::BlockId,
     network::TransactionBuilder,
@@ -17,11 +19,16 @@ use alloy::{
     transports::{RpcError, TransportErrorKind},
 };
 use async_trait::async_trait;
-use bardo_bindings::framework::{DelegationManager, ENTRY_POINT};
+use bardo_bindings::{
+    GolemCharterEnforcer,
+    framework::{DelegationManager, ENTRY_POINT},
+    golem_charter_enforcer,
+};
 use golem_custody::{
-    Act, BoxError, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption,
+    Act, BoxError, Counted, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption,
     SignedTransaction, Submit, TransactionPlan, given,
 };
+use golem_delegation::{SpendWindow, terms::GolemCharter};
 pub(crate) use leftover::arrived;
 use machine::{Machine, Made, Rules, Seen, Signers};
 use revm::{
@@ -59,6 +66,11 @@ const MOST_RUNS: usize = 16;
 /// Most kinds of redemptions whose gas is remembered.
 const MOST_KINDS: usize = 256;
 
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+/// Seconds by which a deed may be in its block after it was asked for: the books count from the one, the chain from the other.
+const LATE: u64 = 600;
+
 /// Judges redemptions on the chain's state without asking the chain to: what it needs of a block is read once, and
 /// what it read is used until there is another block.
 ///
@@ -73,6 +85,8 @@ pub struct Foresight {
     spec: Mutex<Option<(SpecId, u64)>>,
     /// What redemptions took, by their kind.
     kinds: Mutex<HashMap<Kind, u64>>,
+    /// What the node of a chain whose gas is not all of execution said of calls in one block.
+    estimates: Mutex<(B256, HashMap<Asked, u64>)>,
 }
 
 /// Who redeems which grants for which functions of whom: its gas is about the same each time.
@@ -88,6 +102,9 @@ impl Kind {
         Self(redeemer, grants.collect(), calls.collect())
     }
 }
+
+/// From whom to whom, with how many coins and what words.
+type Asked = (Address, Address, U256, Bytes);
 
 /// How much gas a run has.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +140,7 @@ impl Foresight {
             signers: Signers::default(),
             spec: Mutex::new(None),
             kinds: Mutex::default(),
+            estimates: Mutex::default(),
         }
     }
 
@@ -138,7 +156,7 @@ impl Foresight {
         redemption: &Redemption,
         redeemer: Address,
     ) -> Result<Outcome, ChainFault> {
-        let header = self.node.header().await?;
+        let header = self.node.current().await?;
         self.rehearse(header, redemption, redeemer).await
     }
 
@@ -199,14 +217,25 @@ impl Foresight {
         Err(ChainFault::Machine { why })
     }
 
-    /// A part of Arbitrum's gas is for its parent chain's data: only its nodes know how much that is.
+    /// A part of Arbitrum's gas is for its parent chain's data: only its nodes know how much that is. One is asked once about a call
+    /// in a block.
     async fn with_parents_data(&self, gas: u64, call: &Call, at: B256) -> Result<u64, ChainFault> {
         if !is_arbitrum(self.node.chain_id()) {
             return Ok(gas);
         }
-        let at = BlockId::hash_canonical(at);
-        let asked = self.node.provider().estimate_gas(call.request()).block(at).await;
-        Ok(gas.max(asked.map_err(rpc("an estimate of the redemption"))?))
+        let mut known = self.estimates.lock().await;
+        if known.0 != at {
+            *known = (at, HashMap::default());
+        }
+        let asked = (call.from, call.to, call.value, call.data.clone());
+        if let Some(estimate) = known.1.get(&asked) {
+            return Ok(gas.max(*estimate));
+        }
+        let block = BlockId::hash_canonical(at);
+        let said = self.node.provider().estimate_gas(call.request()).block(block).await;
+        let estimate = said.map_err(rpc("an estimate of the redemption"))?;
+        known.1.insert(asked, estimate);
+        Ok(gas.max(estimate))
     }
 
     /// Keeps what a redemption of this kind took.
@@ -334,6 +363,7 @@ impl Foresight {
         }
         let mut wanted: BTreeSet<Unread> =
             accounts.chain([call.to, call.from, header.beneficiary]).map(Unread::Account).collect();
+        wanted.extend(toll::oracle(self.node.chain_id()).map(Unread::Account));
         let mut codes = state::Codes::default();
         if let Some(known) = &known {
             wanted.extend(known.used_lately());
@@ -534,6 +564,7 @@ fn verdict(
         let why = "it depends on the number of the block, of which Arbitrum has another".to_owned();
         return Ok(Err(ChainFault::Machine { why }));
     }
+    let (mut before, mut data_fee) = (None, U256::ZERO);
     if ran.result.is_success() {
         if !redeemed(ran.result.logs().iter(), redemption, call.from) {
             let what = "a DelegationManager that redeems";
@@ -544,13 +575,24 @@ fn verdict(
             let why = format!("{account} does not make the calls that it is asked for");
             return Ok(Err(ChainFault::Machine { why }));
         }
+        let mut machine = Machine::new(state, rules, state.within.number, signers);
+        match toll::toll(state, call, chain_id, &mut machine)? {
+            Ok(fee) => data_fee = fee,
+            Err(fault) => return Ok(Err(fault)),
+        }
+        match counted(state, redemption, machine)? {
+            Ok(known) => before = known,
+            Err(why) => return Ok(Err(ChainFault::Machine { why })),
+        }
     }
     Ok(Ok(match ran.result {
         ExecutionResult::Success { gas, .. } => Outcome::Allowed(Preview {
             block: state.block(),
             gas: gas.total_gas_spent().max(gas.floor_gas()),
+            data_fee,
             changes: ran.changes,
             notes: ran.notes,
+            counted: before,
         }),
         ExecutionResult::Revert { .. } => match ran.denial {
             Some(denial) => Outcome::Refused(denial),
@@ -564,6 +606,46 @@ fn verdict(
             format!("the call could not be finished: {reason:?}"),
         )),
     }))
+}
+
+/// What the charter of a grant counted by the end of the block; none where it has none. What it does not say is not taken for
+/// nothing.
+fn counted(
+    state: &State,
+    redemption: &Redemption,
+    mut machine: Machine<'_>,
+) -> Result<Result<Option<Counted>, String>, Unread> {
+    let (enforcer, root) = (golem_charter_enforcer(), redemption.context().root());
+    let caveat = root.caveats.iter().find(|caveat| caveat.enforcer == enforcer);
+    let charter = caveat.and_then(|caveat| GolemCharter::decode(&caveat.terms).ok());
+    let Some(golem) = charter.map(|charter| charter.golem_id) else { return Ok(Ok(None)) };
+    let asked = GolemCharterEnforcer::spendWindowOfCall {
+        manager: redemption.manager(),
+        delegator: root.delegator,
+        golemId: golem,
+    };
+    let said = match machine.ask(enforcer, asked.abi_encode().into()) {
+        Ok(done) => done.into_output().unwrap_or_default(),
+        Err(EVMError::Database(unread)) => return Err(unread),
+        Err(other) => return Ok(Err(other.to_string())),
+    };
+    let Ok(word) = <[u8; 32]>::try_from(said.as_ref()) else {
+        return Ok(Err("the charter does not say what was spent under it".to_owned()));
+    };
+    let window = SpendWindow::from_word(U256::from_be_bytes(word));
+    let now = state.within.timestamp;
+    let sums = window
+        .spent_since(now.saturating_sub(DAY - LATE), now)
+        .and_then(|least| Ok((least, window.spent(now)?)));
+    Ok(match sums {
+        Ok((least, most)) => Ok(Some(Counted {
+            golem,
+            at_least: u64::try_from(least).unwrap_or(u64::MAX),
+            at_most: window.looks_back(DAY).then(|| u64::try_from(most).unwrap_or(u64::MAX)),
+            grain: window.unit(),
+        })),
+        Err(refusal) => Err(refusal.to_string()),
+    })
 }
 
 /// Runs a call and looks at what it changed in `state`.
@@ -697,6 +779,7 @@ impl DryRun for Foresight {
             Act::Redemption(redemption) => self.judge(redemption, sender).await?,
             Act::Update(update) => self.judge_update(update, sender).await?,
             Act::Home(leftover) => self.judge_leftover(leftover, sender).await?,
+            Act::Wallet(call) => self.judge_wallet(call, sender).await?,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Node,
+    following::Heard,
     foresight::{arrived, recorded, redeemed},
     node::{LOOKS, Taken, asks_for_more},
 };
@@ -16,13 +17,16 @@ use golem_custody::{
     SignedTransaction, Submit, TransactionPlan, rehearse,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     mem,
-    sync::{Arc, PoisonError},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tokio::{
-    sync::{Mutex, OwnedMutexGuard},
+    sync::{Mutex, OwnedMutexGuard, watch},
     time::{Instant, sleep, timeout},
 };
 
@@ -30,6 +34,8 @@ use tokio::{
 pub(crate) const BEFORE: u64 = 64;
 /// How often a place in the queue is looked for where another process used the key.
 const MOST_PLACES: usize = 3;
+/// Most blocks that are read at once to find who has a place.
+const WALK: usize = 128;
 
 /// How a key's transactions are brought into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,10 +121,10 @@ pub enum LaneFault {
         /// The transaction.
         hash: B256,
     },
-    /// It was sent, and is not known to be done when patience ended; or nobody who was asked took it, and somebody may have it
-    /// all the same.
+    /// It was sent, and is not known to be done when patience ended.
     #[error(
-        "{hash} at place {nonce} is sent and not settled; it may still take effect: look it up before asking for it again"
+        "{hash} at place {nonce} is sent and not settled; it may still take effect: look it up before asking for it again, or \
+         give it up with `--instead-of {hash}`, and at most one of both does"
     )]
     Unsettled {
         /// The last one of the bids.
@@ -126,6 +132,30 @@ pub enum LaneFault {
         /// Its place in the queue.
         nonce: u64,
         /// What the node last refused or failed at, where it did.
+        source: Option<ChainFault>,
+    },
+    /// Nothing was signed: another one has the account's place, and may still take effect.
+    #[error(
+        "nothing was signed: {hash} at place {nonce} is sent before and not settled; it may still take effect: wait for it, or \
+         give it up with `--instead-of {hash}`, and at most one of both does"
+    )]
+    Waits {
+        /// The last one of its bids.
+        hash: B256,
+        /// Its place in the queue.
+        nonce: u64,
+    },
+    /// Nobody who was asked took it, and it is given up. Somebody may have it all the same.
+    #[error(
+        "{hash} at place {nonce} was not taken by anybody who was asked, and is given up: it is not sent again, and what is asked \
+         for next takes its place, so that at most one of both takes effect"
+    )]
+    Forsaken {
+        /// The last one of the bids.
+        hash: B256,
+        /// Its place in the queue.
+        nonce: u64,
+        /// Why it was not taken, where it was now.
         source: Option<ChainFault>,
     },
 }
@@ -140,7 +170,7 @@ impl LaneFault {
             Self::KeyInUse { .. } => "KEY_IN_USE",
             Self::Displaced { .. } => "DISPLACED",
             Self::Unproven { .. } => "UNPROVEN",
-            Self::Unsettled { .. } => "UNSETTLED",
+            Self::Unsettled { .. } | Self::Waits { .. } | Self::Forsaken { .. } => "UNSETTLED",
         }
     }
 }
@@ -151,6 +181,9 @@ impl LaneFault {
 /// Nothing that is signed leaves before the books have it, and what an earlier process left there is brought to its end. A price that finds no block is raised in its place, up to the ceiling. What a node forgot, or a reorganisation
 /// undid, is handed to it again as it was signed. So of everything that is signed for one redemption at most one can
 /// take effect.
+///
+/// What nobody took is given up, and the books say so: it is not handed in again by anybody, and the next one is signed for its
+/// place. It ends when something has that place for good. A place below all that waits which nobody has any more is filled too.
 pub struct Lane<K> {
     pub(crate) foresight: Arc<Foresight>,
     submission: Node,
@@ -162,10 +195,31 @@ pub struct Lane<K> {
     next: Mutex<u64>,
     /// All that was signed and is not known to be settled. Whoever waits for one holds it; what nobody holds was given up on.
     afloat: std::sync::Mutex<Fleet>,
+    /// A place that nobody has, below one that is ours, and since when it has been seen so.
+    gap: std::sync::Mutex<Option<(u64, Instant)>>,
 }
 
 /// By place, and of several for one place by name.
-type Fleet = BTreeMap<(u64, IntentId), Arc<Mutex<Sent>>>;
+type Fleet = BTreeMap<(u64, IntentId), Vessel>;
+
+/// Something that is afloat, and what is known of it also while somebody holds it.
+struct Vessel {
+    sent: Arc<Mutex<Sent>>,
+    /// All that was signed for it, once it is given up.
+    given_up: Option<Vec<SignedTransaction>>,
+}
+
+impl Vessel {
+    /// With whether it is given up.
+    fn of(&self) -> (Arc<Mutex<Sent>>, bool) {
+        (Arc::clone(&self.sent), self.given_up.is_some())
+    }
+
+    fn new(sent: Sent) -> Self {
+        let given_up = sent.afloat.is_forsaken().then(|| sent.afloat.bids().cloned().collect());
+        Self { sent: Arc::new(Mutex::new(sent)), given_up }
+    }
+}
 
 impl<K> std::fmt::Debug for Lane<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -180,8 +234,6 @@ struct Sent {
     afloat: Afloat<SignedTransaction>,
     /// When the last bid was made or handed in.
     bid_at: Instant,
-    /// Whether nobody who was asked has it: it is looked for, and not handed in again.
-    forsaken: bool,
     /// Whether the node said that the place was taken when it was handed in.
     doubted: bool,
     /// Whether the node takes it only when the one before it is in its block.
@@ -190,6 +242,8 @@ struct Sent {
     replaces: bool,
     /// What was said to it, where that was no yes.
     complaint: Option<ChainFault>,
+    /// The first block down to which it was looked for in vain who has its place, where counts do not tell.
+    walked: AtomicU64,
 }
 
 /// A receipt that is deep enough.
@@ -220,11 +274,11 @@ impl Sent {
             nonce,
             afloat,
             bid_at: Instant::now(),
-            forsaken: false,
             doubted: false,
             held_back: false,
             replaces: false,
             complaint: None,
+            walked: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -254,14 +308,16 @@ impl<K: SessionSigner> Lane<K> {
         for afloat in left {
             let Some(nonce) = afloat.last().nonce() else { continue };
             let sent = Sent::new(nonce, afloat);
-            fleet.insert(sent.name(), Arc::new(Mutex::new(sent)));
+            fleet.insert(sent.name(), Vessel::new(sent));
         }
         let submission = foresight.node().clone();
         let (clock, tell) = (Box::new(clock), Box::new(|_: B256| ()));
-        // Behind what is afloat: its place is its own until the chain says otherwise.
-        let next = fleet.keys().map(|(nonce, _)| nonce.saturating_add(1)).max().unwrap_or(0);
+        // Behind what is afloat: its place is its own until the chain says otherwise. What is given up has none.
+        let live = fleet.iter().filter(|(_, vessel)| vessel.given_up.is_none());
+        let next = live.map(|((nonce, _), _)| nonce.saturating_add(1)).max().unwrap_or(0);
         let (next, afloat) = (Mutex::new(next), std::sync::Mutex::new(fleet));
-        Ok(Self { foresight, submission, key, mandate, policy, clock, tell, next, afloat })
+        let gap = std::sync::Mutex::default();
+        Ok(Self { foresight, submission, key, mandate, policy, clock, tell, next, afloat, gap })
     }
 
     /// The same, handing what is signed to another node: one that does not show it to everybody.
@@ -314,15 +370,30 @@ impl<K: SessionSigner> Lane<K> {
 
     /// Waits for everything that nobody waits for: what an earlier process left, and what its caller gave up on. Each is
     /// named, with what became of it.
+    ///
+    /// What is given up for good is looked for, and not waited for: only what takes its place ends it.
     pub async fn finish(&self) -> Vec<(IntentId, Result<Landing, LaneFault>)> {
-        let all: Vec<_> = self.fleet().values().cloned().collect();
+        // How long a place has been empty counts from here.
+        if let Ok(pending) = self.foresight.node().pending(self.sender()).await {
+            let _ = self.gap(pending);
+        }
+        let mut all: Vec<_> = self.fleet().values().map(Vessel::of).collect();
+        // Whoever takes a place ends what was given up there.
+        all.sort_by_key(|(_, given_up)| *given_up);
         let mut ends = Vec::new();
-        for one in all {
+        for (one, _) in all {
             let Ok(mut sent) = one.try_lock_owned() else { continue };
+            if !self.fleet().contains_key(&sent.name()) {
+                continue;
+            }
             let intent = sent.afloat.intent();
-            if !sent.forsaken {
+            if !sent.afloat.is_forsaken() {
                 // Whoever ended may have done so before he handed it in. What comes of it is seen when it is looked for.
                 let _ = self.submission.broadcast(sent.last()).await;
+            } else if matches!(self.look(&sent).await, Ok(Sight::Nothing) | Err(_)) {
+                let (hash, nonce) = (sent.last().hash, sent.nonce);
+                ends.push((intent, Err(LaneFault::Forsaken { hash, nonce, source: None })));
+                continue;
             }
             let end = match self.settle(&mut sent).await {
                 Ok(mined) => self.conclude(&sent, &mined).await,
@@ -335,6 +406,12 @@ impl<K: SessionSigner> Lane<K> {
             ends.push((intent, end));
         }
         ends
+    }
+
+    /// Looks once for what nobody waits for, writes down what became of it, and hands in what is in no block. It waits for nothing.
+    pub async fn look_back(&self) {
+        let _turn = self.next.lock().await;
+        self.hand_in_what_is_left(self.foresight.node().replaces()).await;
     }
 
     /// Writes down that another one has its place for good. The deed may be tried again.
@@ -350,6 +427,7 @@ impl<K: SessionSigner> Lane<K> {
     /// What became of something that is deep enough in the chain, and in the books.
     async fn conclude(&self, sent: &Sent, mined: &Mined) -> Result<Landing, LaneFault> {
         let landing = self.landing(sent.afloat.act(), mined).await;
+        self.displaced_by(sent).await;
         let (hash, block) = (mined.0.transaction_hash, mined.0.block_number.unwrap_or_default());
         let ending = match &landing {
             // Whether it redeemed anything this node does not show: what it could have spent stays counted.
@@ -368,6 +446,22 @@ impl<K: SessionSigner> Lane<K> {
         }
     }
 
+    /// Ends all else that was signed for the place of something that is deep enough in the chain, and that nobody waits for: it
+    /// never can take effect. What the books do not take is found again.
+    async fn displaced_by(&self, sent: &Sent) {
+        let others: Vec<_> = {
+            let fleet = self.fleet();
+            let there = fleet.range((sent.nonce, IntentId(B256::ZERO))..);
+            let there = there.take_while(|((nonce, _), _)| *nonce == sent.nonce);
+            there.filter(|(name, _)| **name != sent.name()).map(|(_, it)| it.sent.clone()).collect()
+        };
+        for other in others {
+            if let Ok(other) = other.try_lock_owned() {
+                drop(self.displaced(other).await);
+            }
+        }
+    }
+
     async fn landing(&self, act: &Act, mined: &Mined) -> Result<Landing, LaneFault> {
         let receipt = mined.summary();
         self.foresight.node().has_reached(receipt.block_number);
@@ -379,7 +473,9 @@ impl<K: SessionSigner> Lane<K> {
                 Act::Update(update) => {
                     self.foresight.autopsy_of_update(&receipt, update, self.sender()).await
                 }
-                Act::Home(_) => Ok(Denial::new(DenialCode::Reverted, "it failed in its block")),
+                Act::Home(_) | Act::Wallet(_) => {
+                    Ok(Denial::new(DenialCode::Reverted, "it failed in its block"))
+                }
             };
             let cause = cause.unwrap_or_else(|_fault| {
                 Denial::new(
@@ -402,17 +498,16 @@ impl<K: SessionSigner> Lane<K> {
     /// Hands in again what somebody gave up waiting for, at a better price where the node had it all the time: what is sent
     /// next would wait behind it for ever.
     async fn hand_in_what_is_left(&self, replaced: Option<B256>) {
-        let all: Vec<_> = self.fleet().values().cloned().collect();
+        let all: Vec<_> = self.fleet().values().map(|vessel| vessel.sent.clone()).collect();
         for one in all {
             let Ok(mut sent) = one.try_lock_owned() else { continue };
             // Whose place is to be taken is not helped to keep it.
             let replaced = sent.afloat.bids().any(|bid| Some(bid.hash) == replaced);
-            sent.forsaken |= replaced;
             match self.look(&sent).await {
                 // Where the books do not take it, they are asked again when they are opened next: it is looked for until then.
                 Ok(Sight::Deep(mined)) => drop(self.conclude(&sent, &mined).await),
                 Ok(Sight::Displaced) => drop(self.displaced(sent).await),
-                Ok(Sight::Nothing) if sent.forsaken => {}
+                Ok(Sight::Nothing) if replaced || sent.afloat.is_forsaken() => {}
                 // What comes of it is seen when it is looked for next.
                 Ok(Sight::Nothing) if sent.bid_at.elapsed() >= self.policy.patience => {
                     drop(self.again(&mut sent).await);
@@ -425,6 +520,103 @@ impl<K: SessionSigner> Lane<K> {
         }
     }
 
+    /// Place and price of what is to be replaced, where it is our own and nothing has its place: also of what no node has.
+    async fn to_be_replaced(&self, hash: B256) -> Option<(OwnedMutexGuard<Sent>, (u64, Offer))> {
+        let all: Vec<_> = self.fleet().values().map(|vessel| vessel.sent.clone()).collect();
+        for one in all {
+            let Ok(sent) = one.try_lock_owned() else { continue };
+            if sent.afloat.bids().all(|bid| bid.hash != hash) {
+                continue;
+            }
+            // Its place may be another's by now.
+            let lost = self.fleet().iter().any(|(name, vessel)| {
+                name.0 == sent.nonce && *name != sent.name() && vessel.given_up.is_none()
+            });
+            let waits = !lost
+                && matches!(self.look(&sent).await, Ok(Sight::Nothing))
+                && self.is_free(sent.nonce).await.unwrap_or(false);
+            let offer = sent.last().offer().filter(|_| waits)?;
+            let nonce = sent.nonce;
+            return Some((sent, (nonce, offer)));
+        }
+        None
+    }
+
+    /// Gives something up: in the books first, so that its place can be the next one's.
+    async fn forsake(&self, sent: &mut Sent) -> Result<(), CustodyError> {
+        sent.afloat.forsake(&self.mandate, (self.clock)()).await?;
+        if let Some(vessel) = self.fleet().get_mut(&sent.name()) {
+            vessel.given_up = Some(sent.afloat.bids().cloned().collect());
+        }
+        Ok(())
+    }
+
+    /// The lowest place that nothing has but what was given up, and what has to be outbid there: where something of that has turned
+    /// up, of both at most one takes effect. Failing that, one that nobody has had for as long as a price is left. `pending` is the
+    /// first place that the node has nothing for.
+    async fn vacant(
+        &self,
+        pending: u64,
+        next: u64,
+    ) -> Result<Option<(u64, Option<Offer>)>, ChainFault> {
+        let given_up: Vec<_> = {
+            let fleet = self.fleet();
+            let live = |place: u64| {
+                fleet.iter().any(|((nonce, _), it)| *nonce == place && it.given_up.is_none())
+            };
+            let all =
+                fleet.iter().filter_map(|((place, _), it)| Some((*place, it.given_up.clone()?)));
+            all.filter(|(place, _)| !live(*place)).collect()
+        };
+        let node = self.foresight.node();
+        let mut known = None;
+        for (place, bids) in given_up.into_iter().filter(|(place, _)| *place <= pending.max(next)) {
+            if known.is_some_and(|(at, _)| at != place) {
+                break;
+            }
+            if !self.is_free(place).await? {
+                continue;
+            }
+            if pending <= place {
+                return Ok(Some((place, None)));
+            }
+            // Something waits there. Another process's is left alone: it is what this one never comes behind.
+            for bid in &bids {
+                if self.submission.knows(bid.hash).await || node.knows(bid.hash).await {
+                    let dearest = known.and_then(|(_, offer)| offer);
+                    let offer = bids.last().and_then(SignedTransaction::offer);
+                    let offer = [dearest, offer].into_iter().flatten().reduce(Offer::or_higher);
+                    known = Some((place, offer));
+                    break;
+                }
+            }
+        }
+        if known.is_some() {
+            return Ok(known);
+        }
+        let gap = self.gap(pending);
+        let patience = self.policy.patience.min(self.policy.give_up);
+        Ok(gap.filter(|(_, since)| since.elapsed() >= patience).map(|(place, _)| (place, None)))
+    }
+
+    /// The first place that neither the node nor we have anything for, below one that is ours, and since when it has been so:
+    /// what stood there was dropped, and all that is behind it waits.
+    fn gap(&self, pending: u64) -> Option<(u64, Instant)> {
+        let live: BTreeSet<u64> = {
+            let fleet = self.fleet();
+            let live = fleet.iter().filter(|(_, vessel)| vessel.given_up.is_none());
+            live.map(|((place, _), _)| *place).collect()
+        };
+        let top = live.last().copied().unwrap_or_default();
+        let place = (pending..top).find(|place| !live.contains(place));
+        let mut gap = self.gap.lock().unwrap_or_else(PoisonError::into_inner);
+        *gap = place.map(|place| match *gap {
+            Some((before, since)) if before == place => (place, since),
+            _ => (place, Instant::now()),
+        });
+        *gap
+    }
+
     /// From rehearsal to the node's queue, one redemption at a time.
     async fn send(
         &self,
@@ -433,9 +625,12 @@ impl<K: SessionSigner> Lane<K> {
         let mut next = self.next.lock().await;
         let replaced = self.foresight.node().replaces();
         self.hand_in_what_is_left(replaced).await;
-        // What takes another one's place does not stand behind it.
-        let behind = if replaced.is_some() { 0 } else { *next };
-        let road = Road { foresight: &self.foresight, next: behind };
+        let mut gives_way = None;
+        let mut instead = None;
+        if let Some(hash) = replaced {
+            (gives_way, instead) = self.to_be_replaced(hash).await.unzip();
+        }
+        let road = Road { lane: self, next: *next, instead };
         let rehearsed = match rehearse(&road, judged, self.sender(), &self.policy.clearing).await? {
             Rehearsal::Passed(rehearsed) => rehearsed,
             Rehearsal::Refused(denial) => return Ok(Err(denial)),
@@ -445,6 +640,16 @@ impl<K: SessionSigner> Lane<K> {
             Reservation::Refused(denial) => return Ok(Err(denial)),
         };
         let (nonce, intent) = (cleared.nonce(), cleared.intent());
+        // Whoever finds both in the books hands in the second alone.
+        if let Some(gives_way) = &mut gives_way
+            && let Err(fault) = self.forsake(gives_way).await
+        {
+            let why = "what it was to replace could not be given up";
+            self.mandate.give_back(intent, why, (self.clock)()).await?;
+            return Err(fault.into());
+        }
+        drop(gives_way);
+        let takes_over = self.fleet().keys().any(|(place, _)| *place == nonce);
         let sealed = match self.key.sign(cleared, (self.clock)()).await {
             Ok(sealed) => sealed,
             Err(fault) => {
@@ -458,11 +663,10 @@ impl<K: SessionSigner> Lane<K> {
         (self.tell)(signed.hash);
         // From here on it may be out, whatever becomes of whoever asked for it.
         let mut sent = Sent::new(nonce, afloat);
-        sent.replaces = self.foresight.node().took_its_place();
-        let name = sent.name();
-        let sent = Arc::new(Mutex::new(sent));
-        let mut held = Arc::clone(&sent).lock_owned().await;
-        self.fleet().insert(name, sent);
+        sent.replaces = self.foresight.node().took_its_place() || takes_over;
+        let (name, vessel) = (sent.name(), Vessel::new(sent));
+        let mut held = Arc::clone(&vessel.sent).lock_owned().await;
+        self.fleet().insert(name, vessel);
         let after = nonce.saturating_add(1).max(*next);
         let before = mem::replace(&mut *next, after);
         match self.submission.broadcast(&signed).await {
@@ -479,10 +683,13 @@ impl<K: SessionSigner> Lane<K> {
             // shows: the next one is signed for its place, and at most one of the two takes effect.
             Err(refused) => {
                 if !self.turns_up(&held).await {
-                    *next = before;
-                    held.forsaken = true;
                     let (hash, source) = (signed.hash, Some(refused));
-                    return Err(LaneFault::Unsettled { hash, nonce, source });
+                    // What the books do not know to be given up keeps its place.
+                    if self.forsake(&mut held).await.is_err() {
+                        return Err(LaneFault::Unsettled { hash, nonce, source });
+                    }
+                    *next = before;
+                    return Err(LaneFault::Forsaken { hash, nonce, source });
                 }
                 held.complaint = Some(refused);
             }
@@ -498,11 +705,7 @@ impl<K: SessionSigner> Lane<K> {
             if look > 0 {
                 sleep(self.policy.poll).await;
             }
-            let free = async {
-                let head = node.header().await?.number;
-                Ok::<_, ChainFault>(node.sent_by(self.sender(), head).await? <= sent.nonce)
-            };
-            let mut known = !free.await.unwrap_or(false);
+            let mut known = !self.is_free(sent.nonce).await.unwrap_or(false);
             for bid in sent.afloat.bids() {
                 known |= self.submission.knows(bid.hash).await || node.knows(bid.hash).await;
             }
@@ -513,11 +716,20 @@ impl<K: SessionSigner> Lane<K> {
         false
     }
 
+    /// Whether no block holds anything in a place of the key's queue.
+    async fn is_free(&self, place: u64) -> Result<bool, ChainFault> {
+        let node = self.foresight.node();
+        let head = node.header().await?.number;
+        Ok(node.sent_by(self.sender(), head).await? <= place)
+    }
+
     /// Waits until one of the bids is deep enough in the chain.
     async fn settle(&self, sent: &mut Sent) -> Result<Mined, LaneFault> {
         let began = Instant::now();
         let mut was_mined = false;
         let mut fault = sent.complaint.take();
+        // From before the first look: a block that comes meanwhile is a reason to look again at once.
+        let mut blocks = self.foresight.node().listen();
         loop {
             // Whoever was to be waited for so long is not waited for longer, whatever the node does.
             let left = self.policy.give_up.saturating_sub(began.elapsed());
@@ -547,7 +759,7 @@ impl<K: SessionSigner> Lane<K> {
                 let hash = sent.last().hash;
                 return Err(LaneFault::Unsettled { hash, nonce: sent.nonce, source: fault });
             }
-            sleep(self.policy.poll).await;
+            another_block(&mut blocks, self.policy.poll).await;
         }
     }
 
@@ -558,9 +770,13 @@ impl<K: SessionSigner> Lane<K> {
             return Ok(sight);
         }
         let node = self.foresight.node();
-        let head = node.header().await?.number;
+        let head = node.current().await?.number;
         let depth = self.policy.confirmations.max(1) - 1;
         let Some(settled) = head.checked_sub(depth) else { return Ok(Sight::Nothing) };
+        // On the block that it was judged on the place was free, unless the node said otherwise.
+        if settled <= sent.afloat.since() && !sent.doubted {
+            return Ok(Sight::Nothing);
+        }
         if node.sent_by(self.sender(), settled).await? <= sent.nonce {
             return Ok(Sight::Nothing);
         }
@@ -576,33 +792,64 @@ impl<K: SessionSigner> Lane<K> {
     /// The transaction that took a place of this key's queue, in a block up to `settled`; none where no block shows it.
     async fn taker(&self, sent: &Sent, settled: u64) -> Result<Option<B256>, ChainFault> {
         let node = self.foresight.node();
-        let taken = async |block| Ok(node.sent_by(self.sender(), block).await? > sent.nonce);
+        // None where the node has no such old state.
+        let taken = async |block| match node.sent_by(self.sender(), block).await {
+            Ok(count) => Ok(Some(count > sent.nonce)),
+            Err(ChainFault::Rpc { source, .. }) if source.is_error_resp() => Ok(None),
+            Err(away) => Err(away),
+        };
         // The last block without it, and the first with it: a reorganisation may have put it before the one it was judged on.
         let since = sent.afloat.since();
         let (mut without, mut with) = (since.saturating_sub(BEFORE), settled);
-        // Not every node has blocks from before.
-        if taken(without).await.unwrap_or(true) {
+        let mut seen_free = matches!(taken(without).await, Ok(Some(false)));
+        if !seen_free {
             without = since;
-            if taken(without).await? {
-                return Ok(None);
+            match taken(since).await? {
+                Some(true) => return Ok(None),
+                Some(false) => seen_free = true,
+                // From the oldest state that it has.
+                None => {}
             }
         }
         while with.saturating_sub(without) > 1 {
             let middle = without.midpoint(with);
-            if taken(middle).await? {
-                with = middle;
-            } else {
-                without = middle;
+            match taken(middle).await? {
+                Some(true) => with = middle,
+                at => {
+                    seen_free |= at.is_some();
+                    without = middle;
+                }
             }
         }
-        // That block is believed like any other: it is the one at its height, and as deep as a receipt must be.
-        let Some(header) = node.header_at(with.into()).await? else { return Ok(None) };
-        if !node.is_buried(with, header.hash, self.policy.confirmations).await? {
+        if let Some(taker) = self.taker_in(sent, with).await? {
+            return Ok(Some(taker));
+        }
+        if seen_free {
             return Ok(None);
         }
+        // It was taken before that. Blocks are kept where states are not: they are walked down, some at a time.
+        let lowest = since.saturating_sub(BEFORE);
+        let from = sent.walked.load(Relaxed).min(with);
+        for number in (lowest..from).rev().take(WALK) {
+            if let Some(taker) = self.taker_in(sent, number).await? {
+                return Ok(Some(taker));
+            }
+            sent.walked.store(number, Relaxed);
+        }
+        Ok(None)
+    }
+
+    /// The same, in one block. That is believed like any other: it is the one at its height, and as deep as a receipt must be.
+    async fn taker_in(&self, sent: &Sent, number: u64) -> Result<Option<B256>, ChainFault> {
+        let node = self.foresight.node();
+        let Some(header) = node.header_at(number.into()).await? else { return Ok(None) };
         let senders = node.senders(header.hash).await?;
         let (sender, place) = (self.sender(), sent.nonce);
-        Ok(senders.iter().find(|one| one.uses(sender, place)).map(|one| one.hash))
+        let Some(taker) = senders.iter().find(|one| one.uses(sender, place)) else {
+            return Ok(None);
+        };
+        let buried = node.is_buried(number, header.hash, self.policy.confirmations).await?;
+        Ok(buried.then_some(taker.hash))
     }
 
     async fn find(&self, sent: &Sent) -> Result<Sight, ChainFault> {
@@ -646,6 +893,12 @@ impl<K: SessionSigner> Lane<K> {
                 return Err(refused);
             }
         }
+        // What waits for a place below it is not helped by a better price.
+        if let Ok(pending) = self.foresight.node().pending(self.sender()).await
+            && self.gap(pending).is_some_and(|(place, _)| place < sent.nonce)
+        {
+            return Ok(());
+        }
         // Who takes transactions in private need not know what others pay.
         let market = self.foresight.node().offer().await?;
         // What the key cannot pay nobody takes.
@@ -669,6 +922,16 @@ impl<K: SessionSigner> Lane<K> {
     }
 }
 
+/// Waits for another block where somebody follows them, and no longer than `poll`.
+async fn another_block(blocks: &mut Option<watch::Receiver<Option<Heard>>>, poll: Duration) {
+    let Some(heard) = blocks else { return sleep(poll).await };
+    // Where nobody follows them any more there is nothing to wake by.
+    if let Ok(Err(_gone)) = timeout(poll, heard.changed()).await {
+        *blocks = None;
+        sleep(poll).await;
+    }
+}
+
 /// Whether what a transaction left in the chain says that the act took effect.
 pub(crate) fn shown(receipt: &TransactionReceipt, act: &Act, sender: Address) -> bool {
     let logs = receipt.logs().iter().map(|log| &log.inner);
@@ -676,32 +939,47 @@ pub(crate) fn shown(receipt: &TransactionReceipt, act: &Act, sender: Address) ->
         Act::Redemption(redemption) => redeemed(logs, redemption, sender),
         Act::Update(update) => recorded(logs, update),
         Act::Home(leftover) => arrived(logs, leftover, sender),
+        // Whatever it calls has its own words: a transaction that did not fail has done it.
+        Act::Wallet(call) => call.wallet == sender,
     }
 }
 
 /// The way to the chain from the next place in the queue.
-struct Road<'a> {
-    foresight: &'a Foresight,
+struct Road<'a, K> {
+    lane: &'a Lane<K>,
     next: u64,
+    /// Place and price of what is to be replaced, where it is our own.
+    instead: Option<(u64, Offer)>,
 }
 
 #[async_trait]
-impl DryRun for Road<'_> {
+impl<K: SessionSigner> DryRun for Road<'_, K> {
     async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError> {
-        self.foresight.dry_run(act, sender).await
+        self.lane.foresight.dry_run(act, sender).await
     }
 }
 
 #[async_trait]
-impl Submit for Road<'_> {
+impl<K: SessionSigner> Submit for Road<'_, K> {
     async fn plan(&self, sender: Address) -> Result<TransactionPlan, BoxError> {
-        let mut plan = Submit::plan(self.foresight, sender).await?;
+        let node = self.lane.foresight.node();
+        if let Some((place, bid)) = self.instead {
+            return Ok(node.next(sender).await?.over(place, Some(bid)));
+        }
+        let plan = node.plan(sender).await?;
+        // What takes another one's place does not stand behind it.
+        if node.replaces().is_some() {
+            return Ok(plan);
+        }
+        if let Some((place, bid)) = self.lane.vacant(plan.nonce, self.next).await? {
+            return Ok(plan.over(place, bid));
+        }
         // What this process has sent it knows before the node tells it.
-        plan.nonce = plan.nonce.max(self.next);
-        Ok(plan)
+        let place = plan.nonce.max(self.next);
+        Ok(plan.over(place, None))
     }
 
     async fn submit(&self, transaction: &SignedTransaction) -> Result<Receipt, BoxError> {
-        self.foresight.submit(transaction).await
+        self.lane.foresight.submit(transaction).await
     }
 }

@@ -4,6 +4,7 @@ mod account;
 mod cage;
 mod deploy;
 mod enforcers;
+mod following;
 mod foresight;
 mod identity;
 mod lane;
@@ -30,9 +31,10 @@ pub use account::{
     Account, AccountKind, OwnerCall, hybrid_account, p256_session_account, proxy_account,
     revocation,
 };
-pub use cage::{Ledger, boot, facts};
+pub use cage::{Known, Ledger, Possession, boot, facts, facts_of_golem};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use enforcers::{bundle_enforcers, environment};
+pub use following::Follow;
 pub use foresight::Foresight;
 pub use identity::{Identities, Identity, Kinship, NewIdentity};
 pub use lane::{Landing, Lane, LaneFault, LanePolicy};
@@ -53,4 +55,4 @@ pub use swap_grant::SwapGrant;
 pub use transport::redacted;
 pub use undertaker::{EstateError, GrantedEstate};
 pub use vault::{AccountCode, Holdings, Moved, Withdrawal, Withdrawn, account_code};
-pub use watch::{End, Heads, WatchFault, watch};
+pub use watch::{End, Heads, WatchFault, ended, watch};

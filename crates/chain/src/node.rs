@@ -1,4 +1,5 @@
 use crate::{
+    following::{Following, Heard, News},
     snapshot::Snapshot,
     transport::{ANSWER, is_busy, redacted, repeating, without_url},
 };
@@ -19,14 +20,17 @@ use golem_custody::{
     BlockRef, BoxError, Offer, Receipt, SignedTransaction, Submit, TransactionPlan,
 };
 use std::{
-    fmt,
+    fmt, iter,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout},
+};
 use url::Url;
 
 /// What nodes say of a transaction that they did not take: geth's words, and those of others beside them.
@@ -245,6 +249,28 @@ pub enum ChainFault {
     },
 }
 
+impl ChainFault {
+    /// A name that programs can match on.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unreachable { .. } | Self::Client { .. } => "UNREACHABLE",
+            Self::Busy { .. } => "BUSY",
+            Self::NoBundler { .. } | Self::Bundler { .. } | Self::EntryPoint { .. } => "BUNDLER",
+            Self::Behind { .. } | Self::NoBlock { .. } | Self::NoHead => "BEHIND",
+            Self::Missing { .. } => "MISSING_CONTRACT",
+            Self::OtherChain { .. } => "OTHER_CHAIN",
+            Self::Unanswered { .. } | Self::NotMined { .. } | Self::PlaceTaken { .. } => {
+                "UNSETTLED"
+            }
+            Self::NotWaiting { .. } => "NOT_WAITING",
+            Self::FalseHeader { .. } | Self::OtherOperation { .. } => "UNTRUSTED",
+            Self::TooMuchUnread { .. } | Self::Machine { .. } => "UNDECIDED",
+            Self::Rpc { .. } | Self::Answer { .. } => "NODE",
+        }
+    }
+}
+
 /// Who sent a transaction, and as which of his.
 #[derive(Clone, Debug, serde::Deserialize)]
 pub(crate) struct Sender {
@@ -286,6 +312,8 @@ pub(crate) enum Taken {
 #[derive(Clone, Debug)]
 pub struct Node {
     provider: DynProvider,
+    /// Who alone gets what is signed, where that is not who is asked.
+    private: Option<DynProvider>,
     chain_id: u64,
     patience: Duration,
     confirmations: u64,
@@ -293,6 +321,12 @@ pub struct Node {
     tell: Tell,
     /// The last block that something of ours is known to be in: whoever answers for an earlier one is behind.
     reached: Arc<AtomicU64>,
+    /// The last block that a receipt was seen in, or that was told of: whatever is known of an earlier one is not the newest.
+    seen: Arc<AtomicU64>,
+    /// What was last heard of the newest block.
+    news: Arc<News>,
+    /// Who follows it, if anybody does.
+    pub(crate) following: Option<Arc<Following>>,
     /// A transaction whose place the next one takes.
     instead: Arc<Mutex<Option<B256>>>,
     /// Most requests that it takes in one batch, as far as is known.
@@ -340,15 +374,29 @@ impl Node {
         let batch = Arc::new(AtomicUsize::new(BATCH));
         Ok(Self {
             provider,
+            private: None,
             chain_id,
             patience,
             confirmations,
             near,
             tell,
             reached,
+            seen: Arc::default(),
+            news: Arc::default(),
+            following: None,
             instead,
             batch,
         })
+    }
+
+    /// The same connection, handing what is signed to `private` alone: a node of the same chain that does not show it to everybody.
+    pub fn through(mut self, private: &Self) -> Result<Self, ChainFault> {
+        let (wanted, found) = (self.chain_id, private.chain_id);
+        if wanted != found {
+            return Err(ChainFault::OtherChain { wanted, found });
+        }
+        self.private = Some(private.provider.clone());
+        Ok(self)
     }
 
     /// The same connection, whose next transaction takes the place of one that waits for its block, at a price that nodes
@@ -384,6 +432,23 @@ impl Node {
     /// Notes that a block is there: nobody who has not got as far is believed from now on.
     pub(crate) fn has_reached(&self, block: u64) {
         self.reached.fetch_max(block, Relaxed);
+    }
+
+    /// Notes that there may be a block: what is known of an earlier one is asked for anew.
+    pub(crate) fn has_seen(&self, block: u64) {
+        self.seen.fetch_max(block, Relaxed);
+    }
+
+    /// The newest block's header, where somebody follows it, heard of it a moment ago, and nobody knows of a later one.
+    pub(crate) fn known(&self) -> Option<Header> {
+        let fresh = self.following.as_ref()?.fresh;
+        let lowest = self.reached.load(Relaxed).max(self.seen.load(Relaxed));
+        self.news.current(fresh, lowest)
+    }
+
+    /// Wakes whoever waits for another block, where somebody follows them.
+    pub(crate) fn listen(&self) -> Option<watch::Receiver<Option<Heard>>> {
+        self.following.as_ref().map(|_| self.news.listen())
     }
 
     /// How long somebody who is behind has to catch up; a chain on this machine never is.
@@ -460,9 +525,11 @@ impl Node {
     pub async fn header(&self) -> Result<Header, ChainFault> {
         let began = Instant::now();
         loop {
+            let asked = Instant::now();
             let head = self.header_at(BlockNumberOrTag::Latest).await?.ok_or(ChainFault::NoHead)?;
             let reached = self.reached.load(Relaxed);
             if head.number >= reached || self.near {
+                self.news.heard(&head, asked);
                 return Ok(head);
             }
             if began.elapsed() >= self.catching_up() {
@@ -480,9 +547,13 @@ impl Node {
         hash: B256,
         confirmations: u64,
     ) -> Result<bool, ChainFault> {
-        let mut below = hash;
+        let (mut below, known) = (hash, self.known());
         for height in number..number.saturating_add(confirmations.max(1)) {
-            let Some(header) = self.header_at(height.into()).await? else { return Ok(false) };
+            let header = match known.as_ref().filter(|known| known.number == height) {
+                Some(known) => Some(known.clone()),
+                None => self.header_at(height.into()).await?,
+            };
+            let Some(header) = header else { return Ok(false) };
             let fits = if height == number { header.hash } else { header.parent_hash };
             if fits != below {
                 return Ok(false);
@@ -522,19 +593,29 @@ impl Node {
 
     /// Next nonce, fees and balance of `sender`.
     pub async fn plan(&self, sender: Address) -> Result<TransactionPlan, ChainFault> {
-        let nonce = async {
-            let pending = self.provider.get_transaction_count(sender).pending();
-            pending.await.map_err(rpc("a nonce"))
-        };
-        let (mut offer, mut nonce, balance) =
-            tokio::try_join!(self.offer(), nonce, self.balance(sender))?;
-        if let Some(hash) = self.replaces() {
-            let (place, bid) = self.waiting(hash, sender).await?;
-            (nonce, offer) = (place, bid.raised().or_higher(offer));
-        }
+        let plan = self.next(sender).await?;
+        let Some(hash) = self.replaces() else { return Ok(plan) };
+        let (place, bid) = self.waiting(hash, sender).await?;
+        Ok(plan.over(place, Some(bid)))
+    }
+
+    /// The same, in nobody's place.
+    pub(crate) async fn next(&self, sender: Address) -> Result<TransactionPlan, ChainFault> {
+        let (offer, nonce, balance) =
+            tokio::try_join!(self.offer(), self.pending(sender), self.balance(sender))?;
         let Offer { max_fee_per_gas, max_priority_fee_per_gas } = offer;
         let chain_id = self.chain_id;
         Ok(TransactionPlan { chain_id, nonce, max_fee_per_gas, max_priority_fee_per_gas, balance })
+    }
+
+    /// The first place of `sender` that the node has nothing for.
+    pub(crate) async fn pending(&self, sender: Address) -> Result<u64, ChainFault> {
+        let pending = self.provider.get_transaction_count(sender).pending();
+        let shown = pending.await.map_err(rpc("a nonce"))?;
+        // What waits in private others do not count; and not everybody who takes transactions counts any.
+        let Some(private) = &self.private else { return Ok(shown) };
+        let hidden = private.get_transaction_count(sender).pending().await;
+        Ok(hidden.map_or(shown, |hidden| hidden.max(shown)))
     }
 
     /// The transaction whose place the next one takes.
@@ -550,7 +631,10 @@ impl Node {
 
     /// Place and price of a transaction of `sender` that waits for its block.
     async fn waiting(&self, hash: B256, sender: Address) -> Result<(u64, Offer), ChainFault> {
-        let found = self.provider.get_transaction_by_hash(hash).await;
+        let mut found = self.provider.get_transaction_by_hash(hash).await;
+        if let (Ok(None), Some(private)) = (&found, &self.private) {
+            found = private.get_transaction_by_hash(hash).await;
+        }
         let waits = found.map_err(rpc("a transaction"))?.filter(|transaction| {
             transaction.block_number.is_none() && transaction.inner.signer() == sender
         });
@@ -572,7 +656,8 @@ impl Node {
 
     /// Hands a signed transaction to the node. What it already has it may be given again: it stays one.
     pub(crate) async fn broadcast(&self, tx: &SignedTransaction) -> Result<Taken, ChainFault> {
-        match self.provider.send_raw_transaction(&tx.raw).await {
+        let to = self.private.as_ref().unwrap_or(&self.provider);
+        match to.send_raw_transaction(&tx.raw).await {
             Ok(_pending) => Ok(Taken::New),
             Err(RpcError::ErrorResp(refused)) => {
                 let words = refused.message.to_lowercase();
@@ -616,7 +701,12 @@ impl Node {
 
     /// Whether the node may have a transaction: one that cannot be asked may.
     pub(crate) async fn knows(&self, hash: B256) -> bool {
-        !matches!(self.provider.get_transaction_by_hash(hash).await, Ok(None))
+        for asked in iter::once(&self.provider).chain(&self.private) {
+            if !matches!(asked.get_transaction_by_hash(hash).await, Ok(None)) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether what a node refused is known all the same: of several behind one address another may have it, and not say so
@@ -642,7 +732,12 @@ impl Node {
         &self,
         hash: B256,
     ) -> Result<Option<TransactionReceipt>, ChainFault> {
-        self.provider.get_transaction_receipt(hash).await.map_err(rpc("a receipt"))
+        let receipt =
+            self.provider.get_transaction_receipt(hash).await.map_err(rpc("a receipt"))?;
+        if let Some(block) = receipt.as_ref().and_then(|receipt| receipt.block_number) {
+            self.has_seen(block);
+        }
+        Ok(receipt)
     }
 
     /// How many transactions of `sender` a block and all before it hold.

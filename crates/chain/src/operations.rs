@@ -16,7 +16,9 @@ use alloy::{
     transports::{RpcError, TransportErrorKind},
 };
 use async_trait::async_trait;
-use bardo_bindings::framework::{ENTRY_POINT, EntryPoint, SIMPLE_FACTORY, STATELESS_7702_IMPL};
+use bardo_bindings::framework::{
+    ENTRY_POINT, EntryPoint, HYBRID_IMPL, SIMPLE_FACTORY, STATELESS_7702_IMPL,
+};
 use golem_custody::{
     Act, Afloat, BoxError, CustodyError, Denial, DenialCode, DryRun, Ending, IntentId, Judged,
     Mandate, Offer, Operate, OperationDraft, OperationPlan, Outcome, Receipt, Rehearsal,
@@ -121,8 +123,12 @@ impl<K: SessionSigner> Operations<K> {
             return Err(ChainFault::EntryPoint { wanted: ENTRY_POINT }.into());
         }
         node.require("EntryPoint", ENTRY_POINT).await?;
-        let left = mandate.left(key.address(), clock()).await?;
-        let left = Mutex::new(left.into_iter().map(Sent::new).collect());
+        let left = mandate.left::<SignedOperation>(key.address(), clock()).await?;
+        // Another account of the same key has places of its own.
+        let own = |afloat: &Afloat<SignedOperation>| {
+            afloat.last().draft.account.address() == account.address()
+        };
+        let left = Mutex::new(left.into_iter().filter(own).map(Sent::new).collect());
         let (clock, tell) = (Box::new(clock), Box::new(|_: B256| ()));
         Ok(Self { foresight, bundler, account, key, mandate, policy, clock, tell, left })
     }
@@ -141,14 +147,39 @@ impl<K: SessionSigner> Operations<K> {
 
     /// Rehearses, signs, sends and waits.
     ///
-    /// Whoever stops waiting, or is told that it is not settled, has not undone it: it may take effect, and is looked for before
-    /// the next.
+    /// Whoever stops waiting, or is told that it is not settled, has not undone it: it may take effect, and nothing is signed for
+    /// its place until its end is known or somebody gives it up. What is given up leaves its place: of both at most one takes
+    /// effect.
     pub async fn redeem(&self, judged: Judged) -> Result<Landing, LaneFault> {
         let mut left = self.left.lock().await;
         self.look_for_what_is_left(&mut left).await;
+        let replaced = self.node().replaces();
+        let gives_way = |sent: &Sent| sent.afloat.bids().any(|bid| Some(bid.hash) == replaced);
+        if let Some(hash) = replaced
+            && !left.iter().any(gives_way)
+        {
+            let sender = self.address();
+            let source = ChainFault::NotWaiting { hash, sender }.into();
+            return Err(CustodyError::Plan { sender, source }.into());
+        }
+        // The entry point has one place for it and for what waits.
+        if let Some(waits) = left.iter().find(|sent| !sent.afloat.is_forsaken() && !gives_way(sent))
+        {
+            let (hash, nonce) = (waits.last().hash, waits.place().saturating_to());
+            return Err(LaneFault::Waits { hash, nonce });
+        }
+        let mut outbids = None;
+        for sent in left.iter() {
+            // What has turned up all the same has to be outbid.
+            if gives_way(sent) || self.knows(sent.last()).await {
+                let bid = sent.last().plan.offer.raised();
+                outbids = Some(outbids.map_or(bid, |other| bid.or_higher(other)));
+            }
+        }
         let (account, session) = (self.account.clone(), self.key.address());
         let clearing = &self.policy.clearing;
-        let rehearsed = match rehearse_operation(self, judged, account, session, clearing).await? {
+        let way = Way { operations: self, outbids };
+        let rehearsed = match rehearse_operation(&way, judged, account, session, clearing).await? {
             Rehearsal::Passed(rehearsed) => rehearsed,
             Rehearsal::Refused(denial) => return Ok(Landing::Refused(denial)),
         };
@@ -157,6 +188,15 @@ impl<K: SessionSigner> Operations<K> {
             Reservation::Refused(denial) => return Ok(Landing::Refused(denial)),
         };
         let intent = cleared.intent();
+        // Whoever finds both in the books hands over the second alone.
+        for sent in left.iter_mut().filter(|sent| gives_way(sent)) {
+            if let Err(fault) = sent.afloat.forsake(&self.mandate, (self.clock)()).await {
+                let why = "what it was to replace could not be given up";
+                self.mandate.give_back(intent, why, (self.clock)()).await?;
+                return Err(fault.into());
+            }
+        }
+        let _ = self.node().took_its_place();
         let sealed = match self.key.sign_operation(cleared, (self.clock)()).await {
             Ok(sealed) => sealed,
             Err(fault) => {
@@ -178,21 +218,38 @@ impl<K: SessionSigner> Operations<K> {
             && !self.turns_up(sent.last()).await
         {
             let (hash, nonce) = (sent.last().hash, sent.place().saturating_to());
-            return Err(LaneFault::Unsettled { hash, nonce, source: sent.complaint.take() });
+            let source = sent.complaint.take();
+            // What the books do not know to be given up keeps its place.
+            let kept = sent.afloat.forsake(&self.mandate, (self.clock)()).await;
+            return Err(match kept {
+                Ok(()) => LaneFault::Forsaken { hash, nonce, source },
+                Err(_) => LaneFault::Unsettled { hash, nonce, source },
+            });
         }
         let end = self.end(sent).await;
-        left.retain(|sent| !sent.ended);
+        // Whoever takes a place ends what was given up there.
+        self.look_for_what_is_left(&mut left).await;
         end
     }
 
     /// Waits for everything that nobody waits for: what an earlier process left, and what its caller gave up on. Each is
     /// named, with what became of it.
+    ///
+    /// What is given up for good is looked for, and not waited for: only what takes its place ends it.
     pub async fn finish(&self) -> Vec<(IntentId, Result<Landing, LaneFault>)> {
         let mut left = self.left.lock().await;
+        left.sort_by_key(|sent| sent.afloat.is_forsaken());
         let mut ends = Vec::new();
         for sent in left.iter_mut() {
-            // Whoever ended may have done so before he handed it over.
-            sent.complaint = self.hand_over(sent.last()).await.err();
+            if !sent.afloat.is_forsaken() {
+                // Whoever ended may have done so before he handed it over.
+                sent.complaint = self.hand_over(sent.last()).await.err();
+            } else if matches!(self.look(sent).await, Ok(Sight::Nothing) | Err(_)) {
+                let (hash, nonce) = (sent.last().hash, sent.place().saturating_to());
+                let given_up = LaneFault::Forsaken { hash, nonce, source: None };
+                ends.push((sent.afloat.intent(), Err(given_up)));
+                continue;
+            }
             ends.push((sent.afloat.intent(), self.end(sent).await));
         }
         left.retain(|sent| !sent.ended);
@@ -447,7 +504,7 @@ impl<K: SessionSigner> Operations<K> {
     async fn cause(&self, log: &Log, act: &Act, receipt: &Receipt) -> Denial {
         let redemption = match act {
             Act::Redemption(redemption) => redemption,
-            Act::Home(_) => return unknown_cause(),
+            Act::Home(_) | Act::Wallet(_) => return unknown_cause(),
             Act::Update(update) => {
                 let cause = self.foresight.autopsy_of_update(receipt, update, self.address()).await;
                 return cause.unwrap_or_else(|_fault| unknown_cause());
@@ -510,9 +567,16 @@ impl<K: SessionSigner> Operations<K> {
         let node = self.node();
         let sender = draft.account.address();
         let fresh = node.code(sender).await?.is_empty();
+        // What the account is to obey has to be there: an operation of one that points at nothing does nothing, and is paid for.
+        match draft.account {
+            SessionAccount::Key(_) => {
+                node.require("EIP7702StatelessDeleGator", STATELESS_7702_IMPL).await?;
+            }
+            SessionAccount::Hybrid { .. } => node.require("HybridDeleGator", HYBRID_IMPL).await?,
+        }
         let nonce = node.read(ENTRY_POINT, self.place()).await?;
         let upgrade_at = match draft.account {
-            SessionAccount::Key(_) if fresh => Some(node.plan(sender).await?.nonce),
+            SessionAccount::Key(_) if fresh => Some(node.pending(sender).await?),
             _ => None,
         };
         let create = fresh && matches!(draft.account, SessionAccount::Hybrid { .. });
@@ -605,17 +669,28 @@ struct Landed {
     mined: TransactionReceipt,
 }
 
+/// The way to the chain over what was given up in the same place.
+struct Way<'a, K> {
+    operations: &'a Operations<K>,
+    /// The least that replaces it, where somebody has it.
+    outbids: Option<Offer>,
+}
+
 #[async_trait]
-impl<K: SessionSigner> DryRun for Operations<K> {
+impl<K: SessionSigner> DryRun for Way<'_, K> {
     async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError> {
-        self.foresight.dry_run(act, sender).await
+        self.operations.foresight.dry_run(act, sender).await
     }
 }
 
 #[async_trait]
-impl<K: SessionSigner> Operate for Operations<K> {
+impl<K: SessionSigner> Operate for Way<'_, K> {
     async fn plan_operation(&self, draft: &OperationDraft) -> Result<OperationPlan, BoxError> {
-        Ok(self.plan(draft).await?)
+        let mut plan = self.operations.plan(draft).await?;
+        if let Some(least) = self.outbids {
+            plan.offer = plan.offer.or_higher(least);
+        }
+        Ok(plan)
     }
 }
 

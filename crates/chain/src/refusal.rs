@@ -2,6 +2,7 @@ mod beside;
 mod origin;
 mod rules;
 mod stock;
+mod tokens;
 
 use alloy::{
     primitives::{Address, Bytes, U256},
@@ -60,6 +61,8 @@ fn said(data: &Bytes) -> String {
         ", which gave no reason".to_owned()
     } else if let Ok(revert) = Revert::abi_decode(data) {
         format!(", which said: {}", printable(&revert.reason))
+    } else if let Some(words) = tokens::words(data) {
+        format!(", which said that {words}")
     } else {
         format!(" with data {}", printable(&data.to_string()))
     }

@@ -161,8 +161,13 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
     async fn looks_back(&self) -> Result<(), Stop> {
         for (_intent, end) in self.lane.finish().await {
             match end {
-                // It is known what became of these.
-                Ok(_) | Err(LaneFault::Displaced { .. } | LaneFault::Unproven { .. }) => {}
+                // It is known what became of these; or the next one takes its place.
+                Ok(_)
+                | Err(
+                    LaneFault::Displaced { .. }
+                    | LaneFault::Unproven { .. }
+                    | LaneFault::Forsaken { .. },
+                ) => {}
                 Err(fault) => return Err(fault.into()),
             }
         }
@@ -204,10 +209,7 @@ impl<'a, K: SessionSigner> GrantedEstate<'a, K> {
         let typed: Vec<Call> = deed.calls.iter().map(call).collect();
         let facts = facts(self.node(), &self.charter, &typed, ledger).await?;
         let context = self.context.clone();
-        let redemption = match deed.calls.as_slice() {
-            [only] => Redemption::single(DELEGATION_MANAGER, context, only),
-            several => Redemption::batch(DELEGATION_MANAGER, context, several),
-        };
+        let redemption = Redemption::of(DELEGATION_MANAGER, context, &deed.calls);
         let proposed = Proposed::new(name, redemption).about(format!("settlement: {}", deed.what));
         let judged = match proposed.judge(self.cage, &facts) {
             Judgement::Permitted(judged) => judged,

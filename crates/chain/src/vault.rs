@@ -83,16 +83,20 @@ pub struct Moved {
     pub amount: U256,
     /// How much the account has since.
     pub left: U256,
+    /// Whether it left the account: nothing of it is there, or, where an EOA keeps gas money, so much less than before.
+    pub out: bool,
 }
 
 /// What became of a withdrawal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Withdrawn {
-    /// It is in a block. Whether all is out is for `left` to say: a token may do what it likes.
+    /// It is in a block. Whether all is out is for `out` and `still` to say: a token may do what it likes.
     Done {
         /// What was sent.
         moved: Vec<Moved>,
+        /// Collections of which the account still has items, with how many: so many do not leave at once.
+        still: Vec<(Address, U256)>,
         /// The transactions: one, and one before it where the account had to be created.
         transactions: Vec<B256>,
         /// What they used.
@@ -209,7 +213,8 @@ impl Account {
         };
 
         let receipts: Vec<_> = created.into_iter().chain(acted).collect();
-        out(node, self.address, &sends, &receipts).await
+        let pays_gas = self.kind == AccountKind::Stateless7702;
+        withdrawal.out(node, self.address, pays_gas, &sends, &receipts).await
     }
 }
 
@@ -228,7 +233,7 @@ impl SharedAccount {
         }
         let calls = executions(self.address, withdrawal.to, &sends);
         match self.act(node, keys, &calls, ceiling).await {
-            Ok(receipt) => out(node, self.address, &sends, &[receipt]).await,
+            Ok(receipt) => withdrawal.out(node, self.address, false, &sends, &[receipt]).await,
             Err(error) => {
                 let OwnerError::WouldFail { source, .. } = &error else { return Err(error) };
                 let Some(data) = revert_data(source) else { return Err(error) };
@@ -281,6 +286,60 @@ impl Withdrawal {
         }
         Ok((before, sends))
     }
+
+    /// What is there since the last of the transactions. Of an account that pays its gas, coins are out when they are so many fewer than
+    /// before that block.
+    async fn out(
+        &self,
+        node: &Node,
+        account: Address,
+        pays_gas: bool,
+        sends: &[Send],
+        receipts: &[TransactionReceipt],
+    ) -> Result<Withdrawn, OwnerError> {
+        let on = match receipts.last() {
+            Some(last) => Snapshot::after(node, last).await?,
+            None => Snapshot::newest(node).await?,
+        };
+        let mut moved = Vec::new();
+        for Send { token, item, amount } in sends.iter().copied() {
+            let left = match (token, item) {
+                (None, _) => on.balance(account).await?,
+                (Some(token), None) => {
+                    on.require("token", token).await?;
+                    on.read(token, Erc20::balanceOfCall { account }).await?
+                }
+                // One that is nobody's any more has left, too.
+                (Some(token), Some(id)) => {
+                    let whose = NonfungiblePositionManager::ownerOfCall { tokenId: id };
+                    let owner = said(on.read(token, whose).await)?;
+                    U256::from(owner == Some(account))
+                }
+            };
+            let out = if token.is_none() && pays_gas {
+                let before = Snapshot::at(node, on.block().number.saturating_sub(1)).await?;
+                let had = before.balance(account).await?;
+                left <= had.saturating_sub(amount)
+            } else {
+                left.is_zero()
+            };
+            moved.push(Moved { token, item, amount, left, out });
+        }
+        let mut still = Vec::new();
+        for collection in &self.collections {
+            let held = NonfungiblePositionManager::balanceOfCall { owner: account };
+            let count = on.read(*collection, held).await?;
+            if !count.is_zero() && !still.contains(&(*collection, count)) {
+                still.push((*collection, count));
+            }
+        }
+        Ok(Withdrawn::Done {
+            moved,
+            still,
+            transactions: receipts.iter().map(|receipt| receipt.transaction_hash).collect(),
+            gas_used: receipts.iter().map(|receipt| receipt.gas_used).sum(),
+        })
+    }
 }
 
 /// The first items that an account has of a collection.
@@ -298,41 +357,6 @@ async fn items(
         on.read(collection, of)
     });
     try_join_all(ids).await
-}
-
-/// What is there since the last of them.
-async fn out(
-    node: &Node,
-    account: Address,
-    sends: &[Send],
-    receipts: &[TransactionReceipt],
-) -> Result<Withdrawn, OwnerError> {
-    let on = match receipts.last() {
-        Some(last) => Snapshot::after(node, last).await?,
-        None => Snapshot::newest(node).await?,
-    };
-    let mut moved = Vec::new();
-    for Send { token, item, amount } in sends.iter().copied() {
-        let left = match (token, item) {
-            (None, _) => on.balance(account).await?,
-            (Some(token), None) => {
-                on.require("token", token).await?;
-                on.read(token, Erc20::balanceOfCall { account }).await?
-            }
-            // One that is nobody's any more has left, too.
-            (Some(token), Some(id)) => {
-                let whose = NonfungiblePositionManager::ownerOfCall { tokenId: id };
-                let owner = said(on.read(token, whose).await)?;
-                U256::from(owner == Some(account))
-            }
-        };
-        moved.push(Moved { token, item, amount, left });
-    }
-    Ok(Withdrawn::Done {
-        moved,
-        transactions: receipts.iter().map(|receipt| receipt.transaction_hash).collect(),
-        gas_used: receipts.iter().map(|receipt| receipt.gas_used).sum(),
-    })
 }
 
 /// One call for each thing that is sent.

@@ -1,6 +1,6 @@
 //! New blocks as they come, and what they say of a grant.
 
-use crate::{ChainFault, Node, environment, node::rpc, observe::observe_life};
+use crate::{ChainFault, Node, environment, following::Heard, node::rpc, observe::observe_life};
 use alloy::{
     primitives::Address,
     providers::{DynProvider, Provider, ProviderBuilder, WsConnect},
@@ -14,15 +14,17 @@ use golem_delegation::{
 };
 use std::time::Duration;
 use tokio::{
+    sync::{broadcast::error::RecvError, watch::Receiver},
     task::JoinSet,
-    time::{sleep, timeout},
+    time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 use url::Url;
 
 /// New blocks of a chain: told by the node where it tells, asked for where it is silent.
 ///
 /// A subscription only makes it sooner. What is handed out is always the head that the node names when it is asked, so
-/// that a connection that died, or a node that tells of blocks it does not have, changes nothing but the time.
+/// that a connection that died, or a node that tells of blocks it does not have, changes nothing but the time. Where the node is
+/// [followed](Node::following), whoever follows it tells, and is asked.
 #[derive(Debug)]
 pub struct Heads {
     node: Node,
@@ -30,6 +32,8 @@ pub struct Heads {
     told: Option<Told>,
     /// A subscription that is being made: one at a time.
     calling: JoinSet<Option<Told>>,
+    /// Who follows the node's newest block already.
+    followed: Option<Receiver<Option<Heard>>>,
     poll: Duration,
     last: Option<BlockRef>,
 }
@@ -45,7 +49,8 @@ impl Heads {
     /// Of `node`, asked every `poll`.
     #[must_use]
     pub fn of(node: Node, poll: Duration) -> Self {
-        Self { node, socket: None, told: None, calling: JoinSet::new(), poll, last: None }
+        let (followed, calling) = (node.listen(), JoinSet::new());
+        Self { node, socket: None, told: None, calling, followed, poll, last: None }
     }
 
     /// The same, told by the WebSocket at `url` as soon as there is one.
@@ -64,10 +69,13 @@ impl Heads {
     /// The next head that is not the last one: the newest there is, and not each one in between.
     pub async fn next(&mut self) -> Result<BlockRef, ChainFault> {
         loop {
-            if self.subscribe() {
-                self.called().await;
+            // Who asks for the first time would rather be told of what comes after it; later on, nobody waits for a socket.
+            if self.subscribe() && self.last.is_none() {
+                self.told = answered(&mut self.calling, Instant::now() + self.poll).await;
             }
-            let head = self.node.head().await?;
+            let header = self.node.current().await?;
+            let (number, hash, timestamp) = (header.number, header.hash, header.timestamp);
+            let head = BlockRef { number, hash, timestamp };
             if self.last != Some(head) {
                 self.last = Some(head);
                 return Ok(head);
@@ -78,27 +86,27 @@ impl Heads {
 
     /// Until something is told, or it is time to ask.
     async fn wait(&mut self) {
-        let Some(told) = &mut self.told else {
-            if !self.called().await {
+        if let Some(followed) = &mut self.followed {
+            // Who is told nothing asks, and is told by the node where nobody else knows.
+            if let Ok(Err(_gone)) = timeout(self.poll, followed.changed()).await {
                 sleep(self.poll).await;
             }
             return;
+        }
+        let Some(told) = &mut self.told else {
+            self.told = answered_or_due(&mut self.calling, Instant::now() + self.poll).await;
+            return;
         };
-        // A subscription that lags has missed what is asked for anyway; one that ended is made anew.
-        if let Ok(Err(ended)) = timeout(self.poll, told.blocks.recv()).await
-            && !matches!(ended, tokio::sync::broadcast::error::RecvError::Lagged(_))
-        {
-            self.told = None;
-            sleep(self.poll).await;
+        match timeout(self.poll, told.blocks.recv()).await {
+            // Until it is asked for, nothing before it is the newest.
+            Ok(Ok(header)) => self.node.has_seen(header.number),
+            // A subscription that lags has missed what is asked for anyway; one that ended is made anew.
+            Ok(Err(RecvError::Lagged(_))) | Err(_) => {}
+            Ok(Err(RecvError::Closed)) => {
+                self.told = None;
+                sleep(self.poll).await;
+            }
         }
-    }
-
-    /// Whether who was called tells now; he has until it is time to ask.
-    async fn called(&mut self) -> bool {
-        if let Ok(Some(Ok(told))) = timeout(self.poll, self.calling.join_next()).await {
-            self.told = told;
-        }
-        self.told.is_some()
     }
 
     /// Begins to subscribe where nothing is told, and says whether it did. Asking goes on meanwhile: a server far away, or one that
@@ -119,6 +127,20 @@ impl Heads {
         self.calling.spawn(async { timeout(CALLING, made).await.ok().and_then(Result::ok) });
         true
     }
+}
+
+/// What came of a subscription that is being made, if that is known by `due`.
+async fn answered(calling: &mut JoinSet<Option<Told>>, due: Instant) -> Option<Told> {
+    timeout_at(due, calling.join_next()).await.ok()??.ok()?
+}
+
+/// The same; where it is nothing, not before `due`: a socket that fails at once, or never, makes nobody ask more often or less.
+async fn answered_or_due(calling: &mut JoinSet<Option<Told>>, due: Instant) -> Option<Told> {
+    let told = answered(calling, due).await;
+    if told.is_none() {
+        sleep_until(due).await;
+    }
+    told
 }
 
 /// How long a socket may take to be opened and subscribed to: several round trips to the other side of the world.
@@ -148,6 +170,17 @@ pub enum WatchFault {
     /// The grant is more than is looked at.
     #[error("the grant cannot be watched")]
     Grant(#[from] BlastRadiusError),
+}
+
+/// Whether a grant is dead on the newest block, and why; none where it lives.
+pub async fn ended(
+    node: &Node,
+    manager: Address,
+    chain: &PermissionContext,
+) -> Result<Option<End>, WatchFault> {
+    let (block, facts) = observe_life(node, manager, chain).await?;
+    let life = Life::of(chain, &environment(), block.timestamp, &facts)?;
+    Ok(life.ended.map(|cause| End { block, cause }))
 }
 
 /// Waits until a block says that a grant is dead, and says why (SPEC G5, D19).
@@ -181,6 +214,28 @@ pub async fn watch(
         let life = Life::of(chain, &environment(), block.timestamp, &facts)?;
         if let Some(cause) = life.ended {
             return Ok(End { block, cause });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::{pending, ready};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_socket_that_is_silent_or_fails_at_once_changes_nothing_about_when_it_is_asked() {
+        const POLL: Duration = Duration::from_secs(2);
+        let mut nobody = JoinSet::new();
+        let mut silent = JoinSet::new();
+        silent.spawn(pending());
+        let mut closed = JoinSet::new();
+        closed.spawn(ready(None));
+
+        for calling in [&mut nobody, &mut silent, &mut closed] {
+            let began = Instant::now();
+            assert!(answered_or_due(calling, began + POLL).await.is_none());
+            assert_eq!(began.elapsed(), POLL);
         }
     }
 }

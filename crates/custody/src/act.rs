@@ -1,6 +1,6 @@
 //! What a session key can ask the chain for. The set is closed: whatever is not one of these cannot be proposed, and so not be signed.
 
-use crate::{Asset, Redemption};
+use crate::{Asset, Execution, Redemption};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, SolInterface as _};
 use bardo_bindings::{
@@ -176,6 +176,24 @@ impl Leftover {
     }
 }
 
+/// What a wallet at a service does with what is its own (SPEC K5): one call. No session key signs it, and the wallet signs nothing
+/// else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalletCall {
+    /// The wallet.
+    pub wallet: Address,
+    /// What it does.
+    pub call: Execution,
+}
+
+impl WalletCall {
+    /// In words for the books.
+    pub(crate) fn told(&self) -> Value {
+        let Execution { target, value, data } = &self.call;
+        json!({ "account": self.wallet, "target": target, "value": value, "data": data })
+    }
+}
+
 /// What a session key asks the chain for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
@@ -185,6 +203,8 @@ pub enum Act {
     Update(RegistryUpdate),
     /// What the key itself has, for its owner.
     Home(Leftover),
+    /// What a wallet at a service does itself.
+    Wallet(WalletCall),
 }
 
 impl Act {
@@ -195,6 +215,7 @@ impl Act {
             Self::Redemption(redemption) => redemption.manager(),
             Self::Update(_) => golem_registry(),
             Self::Home(leftover) => leftover.target(),
+            Self::Wallet(WalletCall { call, .. }) => call.target,
         }
     }
 
@@ -205,6 +226,7 @@ impl Act {
             Self::Redemption(redemption) => redemption.calldata(),
             Self::Update(update) => update.calldata(),
             Self::Home(leftover) => leftover.calldata(),
+            Self::Wallet(WalletCall { call, .. }) => call.data.clone(),
         }
     }
 
@@ -214,6 +236,7 @@ impl Act {
         match self {
             Self::Redemption(_) | Self::Update(_) => U256::ZERO,
             Self::Home(leftover) => leftover.coins(),
+            Self::Wallet(WalletCall { call, .. }) => call.value,
         }
     }
 
@@ -242,6 +265,9 @@ impl Act {
             }
             Self::Update(update) => format!("what Golem {} says of itself", update.golem),
             Self::Home(leftover) => format!("what goes home to {}", leftover.to),
+            Self::Wallet(WalletCall { wallet, call }) => {
+                format!("a call of {} by wallet {wallet}", call.target)
+            }
         }
     }
 }
@@ -255,6 +281,12 @@ impl From<Redemption> for Act {
 impl From<Leftover> for Act {
     fn from(leftover: Leftover) -> Self {
         Self::Home(leftover)
+    }
+}
+
+impl From<WalletCall> for Act {
+    fn from(call: WalletCall) -> Self {
+        Self::Wallet(call)
     }
 }
 

@@ -1,8 +1,10 @@
 //! What is signed: nobody has it before the books do, and the books have it until its end is known.
 
 use crate::{
-    Act, Bid, CustodyError, Ending, IntentId, Judged, Mandate, Open, Route, SignedOperation,
-    SignedTransaction, crash::Failpoint, intent::unwritten,
+    Act, Bid, CustodyError, Ending, Execution, IntentId, Judged, Mandate, Open, Route,
+    SignedOperation, SignedTransaction, WalletCall,
+    crash::Failpoint,
+    intent::{WALLET, unwritten},
 };
 use alloy_primitives::{Address, B256, Bytes, U256};
 use std::mem;
@@ -23,6 +25,11 @@ pub trait Carried: Clone + Sized {
 
     /// What it does; none where its bytes are no act of ours.
     fn act(&self) -> Option<Act>;
+
+    /// The same of a wallet at a service, which does what is in no form of ours; none where no wallet signs so.
+    fn of_wallet(&self) -> Option<Act> {
+        None
+    }
 
     /// From its bytes, if they are what `hash` is of.
     fn read(hash: B256, bytes: &Bytes) -> Option<Self>;
@@ -87,7 +94,8 @@ impl<T: Carried> Sealed<T> {
         let last = unkept.kept(intent, since, mandate, now).await?;
         Failpoint::IntentKept.reached();
         let before = Vec::new();
-        Ok(Afloat { intent, act, judged: Some(judged), since, before, last })
+        let judged = Some(judged);
+        Ok(Afloat { intent, act, judged, since, before, last, forsaken: false })
     }
 }
 
@@ -100,6 +108,7 @@ pub struct Afloat<T> {
     since: u64,
     before: Vec<T>,
     last: T,
+    forsaken: bool,
 }
 
 impl<T: Carried> Afloat<T> {
@@ -113,11 +122,16 @@ impl<T: Carried> Afloat<T> {
         };
         let mut before: Vec<T> = open.bids.iter().map(read).collect::<Option<_>>()?;
         let last = before.pop()?;
-        let (act, since) = (last.act()?, open.bids.first()?.since);
+        let since = open.bids.first()?.since;
+        // What it was reserved as says whose way it takes.
+        let act = match open.entry.what.get(WALLET) {
+            Some(_) => last.of_wallet()?,
+            None => last.act()?,
+        };
         // All bids of an intent are for one place.
         let one = before.iter().all(|bid| bid.place() == last.place());
-        let intent = open.entry.intent;
-        one.then_some(Self { intent, act, judged: None, since, before, last })
+        let (intent, forsaken) = (open.entry.intent, open.forsaken);
+        one.then_some(Self { intent, act, judged: None, since, before, last, forsaken })
     }
 
     /// Its name.
@@ -147,6 +161,24 @@ impl<T: Carried> Afloat<T> {
     #[must_use]
     pub const fn last(&self) -> &T {
         &self.last
+    }
+
+    /// Whether it was given up: it is looked for, and not handed over any more. Its place is the next one's.
+    #[must_use]
+    pub const fn is_forsaken(&self) -> bool {
+        self.forsaken
+    }
+
+    /// Gives it up, in the books first: whoever finds it there later does not hand it over either. It can still take effect, and
+    /// stays open, until something else has its place.
+    pub async fn forsake(&mut self, mandate: &Mandate, now: u64) -> Result<(), CustodyError> {
+        if self.forsaken {
+            return Ok(());
+        }
+        let kept = mandate.books.forsake(self.intent, now).await;
+        kept.map_err(unwritten("that an intent is given up"))?;
+        self.forsaken = true;
+        Ok(())
     }
 
     /// Puts another signature for the same place into the books.
@@ -243,6 +275,11 @@ impl Carried for SignedTransaction {
     fn act(&self) -> Option<Act> {
         let (to, coins, data) = self.call()?;
         Act::of_transaction(to, coins, &data)
+    }
+
+    fn of_wallet(&self) -> Option<Act> {
+        let (target, value, data) = self.call()?;
+        Some(WalletCall { wallet: self.from, call: Execution { target, value, data } }.into())
     }
 
     fn read(hash: B256, bytes: &Bytes) -> Option<Self> {

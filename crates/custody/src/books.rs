@@ -1,6 +1,6 @@
 //! What the kernel needs of a disk. Every method returns once the disk has it: what was promised survives a crash.
 
-use crate::{BoxError, Denial};
+use crate::{AuditHead, BoxError, Denial};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{Eip712Domain, SolStruct, eip712_domain};
 use async_trait::async_trait;
@@ -10,13 +10,6 @@ use serde_json::Value;
 /// What is signed about the books. The type strings are part of what wallets show and others verify.
 mod typed {
     alloy_sol_types::sol! {
-        /// Signed by a session key.
-        struct AuditHead {
-            bytes32 golem;
-            uint64 length;
-            bytes32 hash;
-        }
-
         /// Signed by an owner.
         struct Approval {
             bytes32 intent;
@@ -158,6 +151,8 @@ pub struct Open {
     pub entry: Entry,
     /// Everything that was signed for it, the last one last. Where there is nothing, nothing can have left.
     pub bids: Vec<Bid>,
+    /// Whether it was given up: nothing of it is handed over any more, and its place is the next one's.
+    pub forsaken: bool,
 }
 
 /// Port: reservations, each in one transaction with its entry in the audit chain.
@@ -174,6 +169,10 @@ pub trait Books: Send + Sync {
     /// Keeps a signature, before anybody else has it.
     async fn signed(&self, intent: IntentId, bid: &Bid, at: u64) -> Result<(), BoxError>;
 
+    /// Keeps that what was signed for an intent is not handed over any more. It has not ended: somebody may have it, and its sum
+    /// stays set aside until something else has its place. Twice is once.
+    async fn forsake(&self, intent: IntentId, at: u64) -> Result<(), BoxError>;
+
     /// Ends an intent. The same end twice is one; another end is an error.
     async fn settle(&self, intent: IntentId, ending: &Ending, at: u64) -> Result<(), BoxError>;
 
@@ -182,30 +181,6 @@ pub trait Books: Send + Sync {
 
     /// How an intent ended; none where it has not, and where there never was one of this name.
     async fn ended(&self, intent: IntentId) -> Result<Option<Ending>, BoxError>;
-}
-
-/// The newest record of an audit chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AuditHead {
-    /// Whose chain.
-    pub golem: B256,
-    /// How many records there are.
-    pub length: u64,
-    /// The last one's hash, which holds all before it.
-    pub hash: B256,
-}
-
-impl AuditHead {
-    /// Neither chain nor contract: a log is the same wherever its Golem acts.
-    pub const DOMAIN: Eip712Domain = eip712_domain! { name: "Bardo Audit", version: "1", };
-
-    /// What a session key signs (EIP-712): `AuditHead(bytes32 golem,uint64 length,bytes32 hash)`.
-    #[must_use]
-    pub fn digest(&self) -> B256 {
-        let Self { golem, length, hash } = *self;
-        typed::AuditHead { golem, length, hash }.eip712_signing_hash(&Self::DOMAIN)
-    }
 }
 
 /// Port: the audit chain, for what is no intent.
@@ -310,6 +285,9 @@ pub trait Approvals: Send + Sync {
 
     /// What he said, if he did.
     async fn answer(&self, intent: IntentId) -> Result<Option<Answer>, BoxError>;
+
+    /// What [`consume`](Self::consume) would say. Nothing is used by it.
+    async fn weigh(&self, intent: IntentId, digest: B256, at: u64) -> Result<Approving, BoxError>;
 
     /// Uses up his yes to `digest`, durably: at most one caller is ever granted it (INV-10).
     async fn consume(&self, intent: IntentId, digest: B256, at: u64)

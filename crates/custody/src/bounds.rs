@@ -60,7 +60,7 @@ use std::collections::BTreeSet;
 pub struct DelegationBounds {
     /// Most that it spends in any 24 hours. What settles a dying Golem's account is no spending (SPEC D18).
     pub max_daily_micro_dollars: u64,
-    /// Most calls that it makes, ever.
+    /// Most calls that it makes under one grant. Whatever it makes in one transaction is counted call by call.
     pub max_total_calls: u32,
     /// The last second in which it acts.
     pub expires_at: u64,
@@ -139,21 +139,7 @@ impl DelegationBounds {
         environment: &Environment,
         now: u64,
     ) -> Result<Vec<Caveat>, DelegationBoundsError> {
-        self.check(&most, now)?;
-        let bundles = [
-            Bundle::MaxSpend(Spend::Day(self.max_daily_micro_dollars)),
-            Bundle::TimeWindow(MortalityTimeWindow::new(0, self.expires_at)?),
-            Bundle::NoReplicantSpawning,
-        ];
-        let mut charter = Law::new(most).under(&bundles)?.charter();
-        // Gas money is in no daily sum: a local key pays for its own gas.
-        charter.classes = charter.classes.without(Classes::of(&[Class::GasTopUp]));
-        let listing = &mut charter.listing;
-        listing.targets.retain(|listed| self.allowed_targets.contains(&listed.target));
-        for listed in &mut listing.tokens {
-            // Priced, so that it can be traded; but it cannot be called.
-            listed.role = listed.role.filter(|_| self.allowed_targets.contains(&listed.token));
-        }
+        let charter = self.charter(most, now)?;
         let rules = [
             Rule::GolemCharter(Box::new(charter)),
             // It takes one call at a time. Else a batch would count as one, however many calls it has.
@@ -170,6 +156,47 @@ impl DelegationBounds {
             caveats.push(caveat);
         }
         Ok(caveats)
+    }
+
+    /// The charter among those caveats. Bounded once more it is the same.
+    pub fn charter(
+        &self,
+        most: GolemCharter,
+        now: u64,
+    ) -> Result<GolemCharter, DelegationBoundsError> {
+        self.check(&most, now)?;
+        let bundles = [
+            Bundle::MaxSpend(Spend::Day(self.max_daily_micro_dollars)),
+            Bundle::TimeWindow(MortalityTimeWindow::new(0, self.expires_at)?),
+            Bundle::NoReplicantSpawning,
+        ];
+        let mut charter = Law::new(most).under(&bundles)?.charter();
+        // Gas money is in no daily sum: a local key pays for its own gas.
+        charter.classes = charter.classes.without(Classes::of(&[Class::GasTopUp]));
+        let listing = &mut charter.listing;
+        listing.targets.retain(|listed| self.allowed_targets.contains(&listed.target));
+        for listed in &mut listing.tokens {
+            // Priced, so that it can be traded; but it cannot be called.
+            listed.role = listed.role.filter(|_| self.allowed_targets.contains(&listed.token));
+        }
+        Ok(charter)
+    }
+
+    /// All that a charter lists and that can be called, but for the key itself: the widest that targets can be.
+    #[must_use]
+    pub fn targets_of(charter: &GolemCharter) -> Vec<Address> {
+        let listing = &charter.listing;
+        let targets = listing.targets.iter().map(|listed| (listed.target, Some(listed.role)));
+        let tokens = listing.tokens.iter().map(|listed| (listed.token, listed.role));
+        let mut seen = BTreeSet::new();
+        targets
+            .chain(tokens)
+            .filter(|(target, role)| {
+                let callable = role.is_some_and(|role| role != Role::AgentKey);
+                callable && *target != charter.agent_key && seen.insert(*target)
+            })
+            .map(|(target, _)| target)
+            .collect()
     }
 
     fn check(&self, most: &GolemCharter, now: u64) -> Result<(), DelegationBoundsError> {

@@ -2,6 +2,7 @@
 
 use crate::{CustodyError, Denial};
 use alloy_primitives::{Address, B256, Bytes, Signature};
+use alloy_signer::k256::elliptic_curve::rand_core::{OsRng, RngCore as _};
 use alloy_sol_types::{SolStruct as _, eip712_domain};
 use golem_delegation::{Delegation, PermissionContext};
 use golem_safety::{Cage, Signable, SigningFacts, SigningPermit, SigningVerdict};
@@ -102,6 +103,14 @@ pub struct Introduction {
 }
 
 impl Introduction {
+    /// What to ask a child with: nobody can foresee it.
+    #[must_use]
+    pub fn fresh_nonce() -> B256 {
+        let mut nonce = B256::ZERO;
+        OsRng.fill_bytes(nonce.as_mut_slice());
+        nonce
+    }
+
     /// What the child signs (EIP-712): `Introduction(bytes32 golem,address parent,address child,bytes32 nonce)`.
     #[must_use]
     pub fn digest(&self) -> B256 {

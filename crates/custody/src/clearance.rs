@@ -1,6 +1,6 @@
 use crate::{
     Act, BlockRef, BoxError, Denial, DenialCode, DryRun, IntentId, Judged, Mandate, Outcome,
-    Preview, Submit, TransactionPlan, transaction::Body,
+    Preview, Submit, TransactionPlan, WalletCall, transaction::Body,
 };
 use alloy_primitives::{Address, U256};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -95,7 +95,9 @@ impl<W> Rehearsed<W> {
     ) -> Result<Reservation<W>, CustodyError> {
         // What is stale now would only be found to be so with the sum set aside.
         self.within.holds(now)?;
-        if let Some(denial) = mandate.reserve(&mut self.judged, self.session, now).await? {
+        let counted = self.preview.counted;
+        let refused = mandate.reserve(&mut self.judged, self.session, counted, now).await?;
+        if let Some(denial) = refused {
             return Ok(Reservation::Refused(denial));
         }
         let Self { judged, session, way, preview, within } = self;
@@ -196,12 +198,31 @@ impl<W> Cleared<W> {
     }
 
     /// Checks that it is `signer` who was to sign it, and that it is not too late. What is left is the intent, the way, and the
-    /// block.
+    /// block. What a wallet at a service does no session key signs, whatever its address is.
     pub(crate) fn for_signer(
         self,
         signer: Address,
         now: u64,
     ) -> Result<(Judged, W, u64), CustodyError> {
+        if let Act::Wallet(WalletCall { wallet, .. }) = self.judged.act() {
+            return Err(CustodyError::WrongKey { session: *wallet, signer });
+        }
+        self.checked(signer, now)
+    }
+
+    /// The same for a wallet at a service, which signs what is its own and nothing else.
+    pub(crate) fn for_wallet(
+        self,
+        wallet: Address,
+        now: u64,
+    ) -> Result<(Judged, W, u64), CustodyError> {
+        if !matches!(self.judged.act(), Act::Wallet(call) if call.wallet == wallet) {
+            return Err(CustodyError::WrongKey { session: self.session, signer: wallet });
+        }
+        self.checked(wallet, now)
+    }
+
+    fn checked(self, signer: Address, now: u64) -> Result<(Judged, W, u64), CustodyError> {
         self.within.holds(now)?;
         if self.session != signer {
             return Err(CustodyError::WrongKey { session: self.session, signer });
@@ -327,6 +348,14 @@ pub enum CustodyError {
         /// Which.
         intent: IntentId,
     },
+    /// A wallet at a service was asked for what it never signs.
+    #[error("the wallet {wallet} signs transactions of its own, and no {what}; nothing was signed")]
+    NotOfWallets {
+        /// Which.
+        wallet: Address,
+        /// What was to be signed.
+        what: &'static str,
+    },
     /// The key did not sign.
     #[error("key of {signer} did not sign")]
     Sign {
@@ -360,8 +389,7 @@ pub(crate) fn apart(gas: u64) -> u64 {
 /// Rehearses what was judged: dry run, fee ceiling, gas money. Signs nothing.
 ///
 /// Gas is what the dry run took and a quarter: state may move between dry run and block, and a call hands on no more
-/// than 63 of 64 parts of its gas. The ceiling is on execution gas; what a rollup charges for data on its parent chain
-/// comes on top.
+/// than 63 of 64 parts of its gas. What a rollup charges for data on its parent chain counts as well.
 pub async fn rehearse<C: DryRun + Submit + ?Sized>(
     chain: &C,
     judged: Judged,
@@ -377,7 +405,10 @@ pub async fn rehearse<C: DryRun + Submit + ?Sized>(
         .await
         .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
     let gas_limit = given(preview.gas).saturating_add(apart(preview.gas));
-    let worst = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
+    // A quarter more, as with gas: what data costs moves, too.
+    let data_fee = preview.data_fee.saturating_add(preview.data_fee >> 2);
+    let execution = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));
+    let worst = execution.saturating_add(data_fee);
     // What is sent is not there for gas.
     let balance = plan.balance.saturating_sub(judged.act().coins());
     if let Some(denial) = policy.against(worst, balance, redeemer) {

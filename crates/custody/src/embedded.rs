@@ -8,6 +8,7 @@ mod policy;
 mod presence;
 mod request;
 mod service;
+mod signer;
 mod sweep;
 mod wallet;
 
@@ -25,5 +26,6 @@ pub use request::{
 pub use service::{
     AdmittedSigner, Answered, AppSecret, ServiceReply, Wallet, WalletError, WalletService,
 };
-pub use sweep::{Gas, Purse, Sweep, SweepError, SweepOrder, Swept};
+pub use signer::{WalletProposed, WalletSigner};
+pub use sweep::{Gas, Purse, Sweep, SweepError, SweepOrder, SweepSoFar, Swept};
 pub use wallet::{EmbeddedWallet, WalletKeeper};

@@ -1,8 +1,9 @@
 //! From what somebody wants to what may be rehearsed: the first two stages of an intent (DESIGN, "Life of one intent").
 
 use crate::{
-    Act, Approvals, Approving, Books, BoxError, Caps, CustodyError, Denial, DenialCode, Entry,
-    IntentId, Leftover, Question, Redemption, RegistryUpdate, Reserving, crash::Failpoint,
+    Act, Approvals, Approving, Books, BoxError, Caps, Counted, CustodyError, Denial, DenialCode,
+    Drift, Entry, IntentId, Leftover, Question, Redemption, RegistryUpdate, Reserving, WalletCall,
+    crash::Failpoint,
 };
 use alloy_primitives::{Address, B256};
 use alloy_signer::k256::elliptic_curve::rand_core::{OsRng, RngCore as _};
@@ -11,6 +12,11 @@ use golem_delegation::terms::GolemCharter;
 use golem_safety::{Cage, Call, CallsDigest, Facts, Intent, Parties, Permit, Verdict};
 use serde_json::{Value, json};
 use std::{fmt, sync::Arc};
+
+/// Seconds for which what was reserved may count of a day: what is written down late counts from a little later than it says.
+const A_DAY_AND_LATER: u64 = 86_400 + 300;
+/// Where the books have what a wallet at a service does.
+pub(crate) const WALLET: &str = "wallet";
 
 /// Something to be done under a grant. Nothing follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,10 +71,9 @@ impl Proposed {
         match cage.judge(&intent, facts) {
             Verdict::Refused(denials) => Judgement::Refused(denials),
             Verdict::Permitted(permit) => {
-                let Ok(most) = u64::try_from(permit.most().get()) else {
-                    let reason = format!("{} are beyond the books", permit.most());
-                    let denial = Denial::new(DenialCode::PolicyAmount, reason);
-                    return Judgement::Refused(vec![denial]);
+                let most = match within_books(&permit) {
+                    Ok(most) => most,
+                    Err(denial) => return Judgement::Refused(vec![denial]),
                 };
                 let (digest, by) = (permit.digest(), By::Policy(permit));
                 Judgement::Permitted(self.judged(Some(digest), most, by))
@@ -88,7 +93,8 @@ impl Proposed {
 
     fn judged(self, digest: Option<CallsDigest>, most: u64, by: By) -> Judged {
         let Self { intent, redemption, what } = self;
-        Judged { intent, act: redemption.into(), what, digest, most, by, approved: false }
+        let act = redemption.into();
+        Judged { intent, act, what, digest, most, by, asked: None, approved: false }
     }
 
     /// Whose account acts, and what it does. A policy is one Golem's, and so is what it judges.
@@ -120,7 +126,14 @@ impl Proposed {
     }
 }
 
-fn judged_call(call: &crate::Execution) -> Call {
+/// Most that is spent, as books have it.
+fn within_books(permit: &Permit) -> Result<u64, Denial> {
+    u64::try_from(permit.most().get()).map_err(|_beyond| {
+        Denial::new(DenialCode::PolicyAmount, format!("{} are beyond the books", permit.most()))
+    })
+}
+
+pub(crate) fn judged_call(call: &crate::Execution) -> Call {
     Call { target: call.target, value: call.value, data: call.data.clone() }
 }
 
@@ -163,8 +176,17 @@ pub struct Judged {
     digest: Option<CallsDigest>,
     most: u64,
     by: By,
+    /// As the owner was asked about it before: for how much, and until when.
+    asked: Option<Asked>,
     /// Whether the owner's yes was used for it.
     approved: bool,
+}
+
+/// What a question said that is no part of the deed itself.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    micro_dollars: u64,
+    expires_at: u64,
 }
 
 impl Judged {
@@ -172,7 +194,16 @@ impl Judged {
     /// word it is (SPEC D10). It takes the same way as all that its key signs.
     pub fn said(intent: IntentId, update: RegistryUpdate) -> Self {
         let (act, what) = (Act::Update(update), Value::Null);
-        Self { intent, act, what, digest: None, most: 0, by: By::Itself, approved: false }
+        Self {
+            intent,
+            act,
+            what,
+            digest: None,
+            most: 0,
+            by: By::Itself,
+            asked: None,
+            approved: false,
+        }
     }
 
     /// A running cost that was judged as one.
@@ -188,7 +219,29 @@ impl Judged {
     /// else.
     pub fn leftover(intent: IntentId, leftover: Leftover) -> Self {
         let (act, what) = (Act::Home(leftover), Value::Null);
-        Self { intent, act, what, digest: None, most: 0, by: By::Itself, approved: false }
+        Self {
+            intent,
+            act,
+            what,
+            digest: None,
+            most: 0,
+            by: By::Itself,
+            asked: None,
+            approved: false,
+        }
+    }
+
+    /// What a wallet at a service is to do, which its owner's policy permits.
+    pub(crate) fn by_wallet(
+        intent: IntentId,
+        call: WalletCall,
+        what: Value,
+        permit: Permit,
+    ) -> Result<Self, Denial> {
+        let most = within_books(&permit)?;
+        let (digest, by) = (Some(permit.digest()), By::Policy(permit));
+        let act = Act::Wallet(call);
+        Ok(Self { intent, act, what, digest, most, by, asked: None, approved: false })
     }
 
     /// Its name.
@@ -215,6 +268,13 @@ impl Judged {
         self.most
     }
 
+    /// The same, about which the owner is or was asked in these words: for so many micro-dollars, until that second. Proposed again
+    /// later it is the same question, and needs his yes whatever it is worth by then (SPEC P8).
+    pub const fn asked(mut self, micro_dollars: u64, expires_at: u64) -> Self {
+        self.asked = Some(Asked { micro_dollars, expires_at });
+        self
+    }
+
     /// The same deed once more, after the first attempt at it can never take effect: under a name of its own, that whoever knows
     /// the first can find.
     pub(crate) fn again(mut self) -> Self {
@@ -222,7 +282,7 @@ impl Judged {
         self
     }
 
-    fn entry(&self, mandate: &Mandate, session: Address, now: u64) -> Entry {
+    fn entry(&self, mandate: &Mandate, session: Address, drift: Option<Drift>, now: u64) -> Entry {
         let by = match &self.by {
             By::Policy(permit) => json!({ "policy": permit.policy_version() }),
             By::Hand => json!("hand"),
@@ -232,18 +292,29 @@ impl Judged {
         let what = match &self.act {
             Act::Update(update) => json!({ "update": update.told(), "judgedBy": by }),
             Act::Home(leftover) => json!({ "home": leftover.told(), "judgedBy": by }),
+            Act::Wallet(call) => json!({
+                "about": self.what,
+                WALLET: call.wallet,
+                "digest": self.digest(),
+                "judgedBy": by,
+                "calls": [call.told()],
+            }),
             Act::Redemption(redemption) => {
                 let told = |(account, call): (Address, &crate::Execution)| {
                     let (target, value, data) = (call.target, call.value, &call.data);
                     json!({ "account": account, "target": target, "value": value, "data": data })
                 };
-                json!({
+                let mut what = json!({
                     "about": self.what,
                     "delegation": redemption.context().leaf().hash(),
                     "digest": self.digest(),
                     "judgedBy": by,
                     "calls": redemption.calls().map(told).collect::<Vec<_>>(),
-                })
+                });
+                if let (Some(drift), Some(what)) = (drift, what.as_object_mut()) {
+                    what.insert("drift".to_owned(), json!(drift));
+                }
+                what
             }
         };
         Entry {
@@ -267,6 +338,15 @@ pub struct Consent {
     pub lifetime: u64,
     /// Where he is asked.
     pub approvals: Arc<dyn Approvals>,
+}
+
+impl Consent {
+    /// Whether the owner wants to be asked about it. What moves no money is no question; running costs go to whom he named, within
+    /// what he signed for them, and are agreed to already.
+    #[must_use]
+    pub const fn asks_about(&self, judged: &Judged) -> bool {
+        judged.digest.is_some() && !matches!(judged.by, By::Runway) && judged.most > self.above
+    }
 }
 
 impl fmt::Debug for Consent {
@@ -311,11 +391,12 @@ impl Mandate {
         Self { golem, owner, caps, consent: None, books }
     }
 
-    /// Asks the owner where he has to be asked, and sets the sum aside: both are on the disk when this returns.
+    /// Asks the owner where he has to be asked, sets the sum aside, and uses his yes: all is on the disk when this returns.
     pub(crate) async fn reserve(
         &self,
         judged: &mut Judged,
         session: Address,
+        counted: Option<Counted>,
         now: u64,
     ) -> Result<Option<Denial>, CustodyError> {
         if let Act::Update(update) = judged.act()
@@ -325,6 +406,12 @@ impl Mandate {
                 format!("{} speaks for itself alone, and not for {}", self.golem, update.golem);
             return Ok(Some(Denial::new(DenialCode::PolicyParty, reason)));
         }
+        if let Act::Wallet(call) = judged.act()
+            && call.wallet != session
+        {
+            let reason = format!("{session} does nothing in the place of wallet {}", call.wallet);
+            return Ok(Some(Denial::new(DenialCode::PolicyParty, reason)));
+        }
         if let Act::Home(leftover) = judged.act()
             && leftover.to != self.owner
         {
@@ -332,28 +419,92 @@ impl Mandate {
                 format!("a key's own money goes to {}, and not to {}", self.owner, leftover.to);
             return Ok(Some(Denial::new(DenialCode::PolicyParty, reason)));
         }
-        if let Some(denial) = self.approve(judged, now).await? {
-            return Ok(Some(denial));
-        }
-        let entry = judged.entry(self, session, now);
-        let reserving = self.books.reserve(&entry, &self.caps).await;
-        Ok(match reserving.map_err(unwritten("the intent"))? {
-            Reserving::Made => {
-                Failpoint::IntentReserved.reached();
-                None
+        let yes = match self.approve(judged, now).await? {
+            Asking::Needless => None,
+            Asking::Yes(consent, digest) => Some((consent, digest)),
+            Asking::No(denial) => return Ok(Some(denial)),
+        };
+        // Where nothing is to be spent, and where another's spending is counted, there is nothing to hold against each other.
+        let counted = counted.filter(|counted| judged.most > 0 && counted.golem == self.golem);
+        let (caps, drift) = match counted {
+            Some(counted) => self.reconcile(&counted, session, now).await?,
+            None => (self.caps, None),
+        };
+        let entry = judged.entry(self, session, drift, now);
+        let reserving = self.books.reserve(&entry, &caps).await;
+        match reserving.map_err(unwritten("the intent"))? {
+            Reserving::Made => Failpoint::IntentReserved.reached(),
+            Reserving::Refused(mut denial) => {
+                if let Some(Drift::ChainCountsMore(more)) = drift {
+                    let words =
+                        format!("; the chain counts {more} micro-dollars more than the books");
+                    denial.reason.push_str(&words);
+                }
+                return Ok(Some(denial));
             }
-            Reserving::Refused(denial) => Some(denial),
-        })
+        }
+        match yes {
+            None => Ok(None),
+            Some((consent, digest)) => self.use_up(consent, judged, digest, now).await,
+        }
     }
 
-    async fn approve(&self, judged: &mut Judged, now: u64) -> Result<Option<Denial>, CustodyError> {
-        let Some(consent) = &self.consent else { return Ok(None) };
-        let micro_dollars = judged.most;
-        if judged.approved || micro_dollars <= consent.above {
-            return Ok(None);
+    /// Uses the owner's yes, last of all: what is refused before it leaves him his word, to be used when there is room. The name is
+    /// in the books by now, and they take no name twice: whatever ends this process here, a yes makes one signature at most (INV-10).
+    async fn use_up(
+        &self,
+        consent: &Consent,
+        judged: &mut Judged,
+        digest: B256,
+        now: u64,
+    ) -> Result<Option<Denial>, CustodyError> {
+        let intent = judged.intent();
+        let used = consent.approvals.consume(intent, digest, now).await;
+        match used {
+            Ok(Approving::Granted) => {
+                judged.approved = true;
+                Ok(None)
+            }
+            Ok(Approving::Refused(denial)) => {
+                self.give_back(intent, "its owner's yes was gone when it was used", now).await?;
+                Ok(Some(denial))
+            }
+            Err(source) => {
+                self.give_back(intent, "its owner's yes could not be used", now).await?;
+                Err(unwritten("the owner's answer")(source))
+            }
         }
+    }
+
+    /// What may still be spent by the stricter of the books and the chain, and how they differ.
+    async fn reconcile(
+        &self,
+        counted: &Counted,
+        session: Address,
+        now: u64,
+    ) -> Result<(Caps, Option<Drift>), CustodyError> {
+        let spent = self.books.spent(session, now).await;
+        let spent = spent.map_err(unwritten("what is spent"))?;
+        let all = self.books.open().await.map_err(unwritten("what is open"))?;
+        // What the books no longer count of the day is no part of their sum.
+        let open = all.iter().map(|one| &one.entry);
+        let open = open.filter(|entry| entry.at.saturating_add(A_DAY_AND_LATER) > now);
+        let open = open.map(|entry| entry.micro_dollars).fold(0, u64::saturating_add);
+        Ok((counted.tighten(&self.caps, &spent, open), counted.against(&spent, open)))
+    }
+
+    /// Asks the owner where he has to be asked, and weighs what he says.
+    async fn approve(&self, judged: &Judged, now: u64) -> Result<Asking<'_>, CustodyError> {
+        let Some(consent) = &self.consent else { return Ok(Asking::Needless) };
+        if judged.approved || (judged.asked.is_none() && !consent.asks_about(judged)) {
+            return Ok(Asking::Needless);
+        }
+        let Asked { micro_dollars, expires_at } = judged.asked.unwrap_or_else(|| Asked {
+            micro_dollars: judged.most,
+            expires_at: now.saturating_add(consent.lifetime),
+        });
         // What moves no money is no question.
-        let Some(digest) = judged.digest() else { return Ok(None) };
+        let Some(digest) = judged.digest() else { return Ok(Asking::Needless) };
         let intent = judged.intent();
         let answered = consent.approvals.answer(intent).await;
         if answered.map_err(unwritten("the owner's answer"))?.is_none() {
@@ -364,19 +515,26 @@ impl Mandate {
                 digest,
                 micro_dollars,
                 words: judged.what.to_string(),
-                expires_at: now.saturating_add(consent.lifetime),
+                expires_at,
             };
             consent.approvals.ask(&question).await.map_err(unwritten("a question"))?;
         }
-        let used = consent.approvals.consume(intent, digest, now).await;
-        Ok(match used.map_err(unwritten("the owner's answer"))? {
-            Approving::Granted => {
-                judged.approved = true;
-                None
-            }
-            Approving::Refused(denial) => Some(denial),
+        let weighed = consent.approvals.weigh(intent, digest, now).await;
+        Ok(match weighed.map_err(unwritten("the owner's answer"))? {
+            Approving::Granted => Asking::Yes(consent, digest),
+            Approving::Refused(denial) => Asking::No(denial),
         })
     }
+}
+
+/// What the owner says to something, before his word is used.
+enum Asking<'a> {
+    /// He need not be asked, or his yes was used for it before.
+    Needless,
+    /// A yes to this digest, that is not used yet.
+    Yes(&'a Consent, B256),
+    /// No yes.
+    No(Denial),
 }
 
 /// The books did not take something; nobody else has it.

@@ -1,8 +1,8 @@
 //! Where a Golem's key lives, and who may use it.
 
 use crate::{
-    AuditHead, BoxError, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError,
-    Introduction, KeyFileError, Keyring, Offer, Password, Sealed, SessionKey, SessionSigner,
+    BoxError, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Introduction,
+    JudgedHead, KeyFileError, Keyring, Offer, Password, Sealed, SessionKey, SessionSigner,
     SignedOperation, SignedTransaction, Unkept, keyfile,
 };
 use alloy_primitives::{Address, Bytes, U256};
@@ -231,8 +231,12 @@ impl SessionSigner for KeyHandle {
         with_key!(self, key => key.raise_operation(signed, offer, ceiling).await)
     }
 
-    async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError> {
+    async fn seal(&self, head: JudgedHead) -> Result<Bytes, CustodyError> {
         with_key!(self, key => key.seal(head).await)
+    }
+
+    async fn says_born(&self, at: u64) -> Result<Bytes, CustodyError> {
+        with_key!(self, key => key.says_born(at).await)
     }
 
     async fn delegate(&self, child: ChildGrant) -> Result<Delegation, CustodyError> {

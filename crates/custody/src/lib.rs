@@ -24,11 +24,13 @@ mod onboarding;
 mod operation;
 mod owner;
 mod ports;
+mod reconcile;
 mod redact;
 mod redemption;
 mod rotation;
 mod running_costs;
 mod runway;
+mod said;
 mod secret;
 mod session;
 mod session_p256;
@@ -36,12 +38,12 @@ mod settlement;
 mod sign_in;
 mod transaction;
 
-pub use act::{Act, Leftover, Mood, RegistryUpdate, Says};
+pub use act::{Act, Leftover, Mood, RegistryUpdate, Says, WalletCall};
 pub use afloat::{Afloat, Carried, Sealed, Unkept};
 pub use bequest::{Addressed, BequestError, MAX_BEQUEST, seal};
 pub use books::{
-    Answer, Approvals, Approving, Audit, AuditHead, Bid, Books, Caps, Ending, Entry, IntentId,
-    Open, Question, Reserving, Route, Spent, Step, Steps,
+    Answer, Approvals, Approving, Audit, Bid, Books, Caps, Ending, Entry, IntentId, Open, Question,
+    Reserving, Route, Spent, Step, Steps,
 };
 pub use bounds::{DelegationBounds, DelegationBoundsError};
 pub use child::{ChildGrant, Handing, Introduction};
@@ -54,10 +56,11 @@ pub use embedded::{
     Backoff, Balance, BardoManifest, BoundsError, DeferredPosition, EmbeddedWallet, Gas, Holding,
     IdempotencyKey, KeeperKey, KeyQuorumId, Permit, PermittedTransaction, Pin, PolicyId, Presence,
     Purse, RiskBounds, ServiceReply, SettledPosition, SigningPolicy, Sweep, SweepError, SweepOrder,
-    Swept, TokenBound, Verb, Wallet, WalletApp, WalletAppError, WalletError, WalletId,
-    WalletKeeper, WalletPresence, WalletRequest, WalletService, WalletTransaction,
+    SweepSoFar, Swept, TokenBound, Verb, Wallet, WalletApp, WalletAppError, WalletError, WalletId,
+    WalletKeeper, WalletPresence, WalletProposed, WalletRequest, WalletService, WalletSigner,
+    WalletTransaction,
 };
-pub use golem_safety::{Denial, DenialCode};
+pub use golem_safety::{AuditHead, Denial, DenialCode};
 pub use intent::{Consent, Judged, Judgement, Mandate, Proposed};
 pub use keyfile::{KeyFileError, Password};
 pub use keyring::{KeyHandle, Keys};
@@ -81,6 +84,7 @@ pub use ports::{
     Asset, BlockRef, BoxError, Change, DryRun, Held, Outcome, Preview, Receipt, SessionSigner,
     Submit,
 };
+pub use reconcile::{Counted, Drift};
 pub use redact::{RedactedWriter, redact};
 pub use redemption::{Execution, Redemption, encode_batch};
 pub use rotation::{
@@ -89,6 +93,7 @@ pub use rotation::{
 };
 pub use running_costs::{Payee, Purpose, RunningCosts, runway_share};
 pub use runway::{Runway, RunwayError, RunwayFor, RunwayLimits, RunwayRefusal, Runways};
+pub use said::{Birth, Heading, JudgedHead};
 pub use secret::{HardeningError, harden_process};
 pub use session::SessionKey;
 pub use session_p256::{P256Key, P256Owner, P256SessionKey};

@@ -8,7 +8,7 @@ use alloy_primitives::{Address, B256, Bytes, keccak256};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -22,6 +22,7 @@ pub struct MemoryBooks(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     intents: Vec<(Entry, Vec<Bid>, Option<Ending>)>,
+    forsaken: BTreeSet<IntentId>,
     cells: BTreeMap<String, Step>,
     log: Vec<(String, Value)>,
     head: B256,
@@ -104,6 +105,17 @@ impl Books for MemoryBooks {
         Ok(())
     }
 
+    async fn forsake(&self, intent: IntentId, _at: u64) -> Result<(), BoxError> {
+        let mut kept = self.kept();
+        if kept.find(intent)?.2.is_some() {
+            return Err("it has ended".into());
+        }
+        if kept.forsaken.insert(intent) {
+            kept.note("forsaken", &serde_json::to_value(intent)?);
+        }
+        Ok(())
+    }
+
     async fn settle(&self, intent: IntentId, ending: &Ending, _at: u64) -> Result<(), BoxError> {
         let mut kept = self.kept();
         match &mut kept.find(intent)?.2 {
@@ -119,7 +131,12 @@ impl Books for MemoryBooks {
     async fn open(&self) -> Result<Vec<Open>, BoxError> {
         let kept = self.kept();
         let open = kept.intents.iter().filter(|(.., ending)| ending.is_none());
-        Ok(open.map(|(entry, bids, _)| Open { entry: entry.clone(), bids: bids.clone() }).collect())
+        let told = |(entry, bids, _): &(Entry, Vec<Bid>, Option<Ending>)| Open {
+            entry: entry.clone(),
+            bids: bids.clone(),
+            forsaken: kept.forsaken.contains(&entry.intent),
+        };
+        Ok(open.map(told).collect())
     }
 
     async fn ended(&self, intent: IntentId) -> Result<Option<Ending>, BoxError> {

@@ -1,6 +1,7 @@
 use crate::{
-    Act, AuditHead, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Denial,
-    Introduction, Offer, Sealed, SignedOperation, SignedTransaction, TransactionPlan, Unkept,
+    Act, ByOperation, ByTransaction, ChildGrant, Cleared, Counted, CustodyError, Denial,
+    Introduction, JudgedHead, Offer, Sealed, SignedOperation, SignedTransaction, TransactionPlan,
+    Unkept,
 };
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use async_trait::async_trait;
@@ -91,10 +92,14 @@ pub struct Preview {
     pub block: BlockRef,
     /// Gas that it took, before refunds.
     pub gas: u64,
+    /// Most that its data is charged on the chain's parent, in wei, beside its gas; nothing where the chain has none, or counts it as gas.
+    pub data_fee: U256,
     /// Balances and allowances that came out otherwise than they were.
     pub changes: Vec<Change>,
     /// What was not seen, or does not do what it looks like, in words.
     pub notes: Vec<String>,
+    /// What the chain had counted under the Golem's name before it; none where no charter counts.
+    pub counted: Option<Counted>,
 }
 
 /// Answer of a dry run. "Could not find out" is an error, never an answer.
@@ -185,8 +190,11 @@ pub trait SessionSigner: Send + Sync {
         ceiling: U256,
     ) -> Result<Unkept<SignedOperation>, CustodyError>;
 
-    /// Signs the newest record of the Golem's audit chain.
-    async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError>;
+    /// Signs the newest record of the Golem's audit chain, once it was judged to be that.
+    async fn seal(&self, head: JudgedHead) -> Result<Bytes, CustodyError>;
+
+    /// Signs that it is there since second `at`: a [`Birth`](crate::Birth) of its own address.
+    async fn says_born(&self, at: u64) -> Result<Bytes, CustodyError>;
 
     /// Signs what it hands on of its own grant, once it was judged to be within it.
     async fn delegate(&self, child: ChildGrant) -> Result<Delegation, CustodyError>;

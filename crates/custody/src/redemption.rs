@@ -1,11 +1,29 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, SolValue};
 use bardo_bindings::framework::{self, DelegationManager, MODE_BATCH, MODE_SINGLE};
-use golem_delegation::PermissionContext;
+use golem_delegation::{PermissionContext, enforcers};
+use serde::{Deserialize, Serialize};
 use std::iter;
 
+/// Stock enforcers that read an execution as one call, and refuse a batch.
+const ONE_CALL: [Address; 12] = [
+    enforcers::ALLOWED_CALLDATA,
+    enforcers::ALLOWED_METHODS,
+    enforcers::ALLOWED_TARGETS,
+    enforcers::ERC20_PERIOD_TRANSFER,
+    enforcers::ERC20_STREAMING,
+    enforcers::ERC20_TRANSFER_AMOUNT,
+    enforcers::EXACT_CALLDATA,
+    enforcers::EXACT_EXECUTION,
+    enforcers::NATIVE_TOKEN_PERIOD_TRANSFER,
+    enforcers::NATIVE_TOKEN_STREAMING,
+    enforcers::NATIVE_TOKEN_TRANSFER_AMOUNT,
+    enforcers::VALUE_LTE,
+];
+
 /// One call made by the root delegator's account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Execution {
     /// Contract that is called.
     pub target: Address,
@@ -67,6 +85,29 @@ impl Deed {
 }
 
 impl Redemption {
+    /// These calls, in the form that the grant takes: one call as itself, several as a batch. Where a caveat of any link takes
+    /// one call at a time, each is redeemed by itself, in the same transaction: all or none of them still.
+    ///
+    /// Each of those counts for itself, too: under [`DelegationBounds`](crate::DelegationBounds) an allowance and the swap that
+    /// uses it are two calls.
+    #[must_use]
+    pub fn of(manager: Address, context: PermissionContext, calls: &[Execution]) -> Self {
+        let one_by_one = context
+            .links()
+            .iter()
+            .flat_map(|link| &link.caveats)
+            .any(|caveat| ONE_CALL.contains(&caveat.enforcer));
+        match calls {
+            [only] => Self::single(manager, context, only),
+            [first, rest @ ..] if one_by_one => {
+                rest.iter().fold(Self::single(manager, context.clone(), first), |all, call| {
+                    all.and_single(context.clone(), call)
+                })
+            }
+            several => Self::batch(manager, context, several),
+        }
+    }
+
     /// One call.
     #[must_use]
     pub fn single(manager: Address, context: PermissionContext, call: &Execution) -> Self {

@@ -10,10 +10,14 @@
 
 use crate::{BoxError, Steps};
 use alloy_primitives::{Address, Bytes, U256};
-use golem_delegation::permission::{
-    Allowance, Asset, Dependency, Granted, Periodic, Permission, Request, Rules, Signed, Stream,
+use golem_delegation::{
+    DelegationHash, PermissionContext,
+    permission::{
+        Allowance, Asset, Dependency, Granted, Periodic, Permission, Request, Rules, Signed, Stream,
+    },
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Where it is kept.
 const CELL: &str = "runway";
@@ -200,6 +204,21 @@ impl Runway {
         }
     }
 
+    /// The one that a Golem gave up, by what its books have of it; none where it was not given up, or is not understood.
+    #[must_use]
+    pub fn given_up(kept: Value) -> Option<Self> {
+        match serde_json::from_value(kept) {
+            Ok(Kept::Ended { ended }) => Some(*ended),
+            Ok(Kept::Runs(_)) | Err(_) => None,
+        }
+    }
+
+    /// The grant's hash; none where its context is none.
+    #[must_use]
+    pub fn grant(&self) -> Option<DelegationHash> {
+        Some(PermissionContext::decode(&self.context).ok()?.leaf().hash())
+    }
+
     /// Takes what a wallet granted, if it is this Golem's and ends. Without `limits` the owner has said that he means it.
     pub fn take(
         granted: &Granted,
@@ -321,6 +340,14 @@ pub enum RunwayError {
     },
 }
 
+/// What is kept of a runway: itself, or that it was given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Kept {
+    Ended { ended: Box<Runway> },
+    Runs(Box<Runway>),
+}
+
 /// One Golem's runway. A later one takes the place of an earlier one; that one's grant is the owner's to revoke.
 #[derive(Clone, Copy, Debug)]
 pub struct Runways<'a, S>(&'a S);
@@ -331,28 +358,56 @@ impl<'a, S: Steps> Runways<'a, S> {
         Self(steps)
     }
 
-    /// What it has; none before anything was granted.
+    /// What it has; none before anything was granted, and none once it was given up.
     pub async fn at(&self) -> Result<Option<Runway>, RunwayError> {
-        Ok(self.read().await?.1)
+        Ok(match self.read().await?.1 {
+            Some(Kept::Runs(runway)) => Some(*runway),
+            Some(Kept::Ended { .. }) | None => None,
+        })
     }
 
     /// Keeps one. The same again is kept already.
     pub async fn keep(&self, runway: &Runway, now: u64) -> Result<(), RunwayError> {
         let (version, kept) = self.read().await?;
-        if kept.is_some_and(|kept| kept.context == runway.context) {
+        if matches!(&kept, Some(Kept::Runs(kept)) if kept.context == runway.context) {
             return Ok(());
         }
-        let value =
-            serde_json::to_value(runway).map_err(|source| RunwayError::Unread { source })?;
+        self.write(version, &Kept::Runs(Box::new(runway.clone())), now).await
+    }
+
+    /// Gives it up: nothing is redeemed by it any more. That is the Golem's own side; the grant is its owner's to revoke (SPEC D18, D19).
+    /// Says which it was, also where it was given up before; none where there was none.
+    pub async fn end(&self, now: u64) -> Result<Option<Runway>, RunwayError> {
+        Ok(match self.read().await? {
+            (version, Some(Kept::Runs(runway))) => {
+                let ended = Kept::Ended { ended: runway.clone() };
+                self.write(version, &ended, now).await?;
+                Some(*runway)
+            }
+            (_, Some(Kept::Ended { ended })) => Some(*ended),
+            (_, None) => None,
+        })
+    }
+
+    /// The one that was given up, if there was one.
+    pub async fn ended(&self) -> Result<Option<Runway>, RunwayError> {
+        Ok(match self.read().await?.1 {
+            Some(Kept::Ended { ended }) => Some(*ended),
+            Some(Kept::Runs(_)) | None => None,
+        })
+    }
+
+    async fn write(&self, version: u64, kept: &Kept, now: u64) -> Result<(), RunwayError> {
+        let value = serde_json::to_value(kept).map_err(|source| RunwayError::Unread { source })?;
         let advanced = self.0.advance(CELL, version, &value, now).await;
         advanced.map_err(|source| RunwayError::Books { source })
     }
 
-    async fn read(&self) -> Result<(u64, Option<Runway>), RunwayError> {
+    async fn read(&self) -> Result<(u64, Option<Kept>), RunwayError> {
         let books = |source| RunwayError::Books { source };
         let Some(step) = self.0.load(CELL).await.map_err(books)? else { return Ok((0, None)) };
-        let runway =
+        let kept =
             serde_json::from_value(step.value).map_err(|source| RunwayError::Unread { source })?;
-        Ok((step.version, Some(runway)))
+        Ok((step.version, Some(kept)))
     }
 }

@@ -1,5 +1,5 @@
 use crate::{
-    AuditHead, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Introduction,
+    Birth, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Introduction, JudgedHead,
     KeyFileError, Offer, Password, Sealed, SessionSigner, SignedOperation, SignedTransaction,
     Unkept, keyfile, operation, secret::Kept, transaction,
 };
@@ -97,8 +97,12 @@ impl SessionSigner for SessionKey {
         self.key.with(|key| operation::raise(key, signed, offer, ceiling)).map(Unkept::new)
     }
 
-    async fn seal(&self, head: &AuditHead) -> Result<Bytes, CustodyError> {
+    async fn seal(&self, head: JudgedHead) -> Result<Bytes, CustodyError> {
         self.typed(&head.digest())
+    }
+
+    async fn says_born(&self, at: u64) -> Result<Bytes, CustodyError> {
+        self.typed(&Birth { key: self.address, at }.digest())
     }
 
     async fn delegate(&self, child: ChildGrant) -> Result<Delegation, CustodyError> {

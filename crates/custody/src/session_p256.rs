@@ -1,5 +1,5 @@
 use crate::{
-    AuditHead, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Introduction,
+    ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Introduction, JudgedHead,
     KeyFileError, Offer, Password, Sealed, SessionAccount, SessionSigner, SignedOperation,
     SignedTransaction, Unkept, keyfile, operation, secret::Kept,
 };
@@ -178,8 +178,12 @@ impl SessionSigner for P256SessionKey {
         operation::raised(signed, offer, ceiling, self.by()).map(Unkept::new)
     }
 
-    async fn seal(&self, _head: &AuditHead) -> Result<Bytes, CustodyError> {
+    async fn seal(&self, _head: JudgedHead) -> Result<Bytes, CustodyError> {
         self.other_curve("heads of an audit chain")
+    }
+
+    async fn says_born(&self, _at: u64) -> Result<Bytes, CustodyError> {
+        self.other_curve("words of its own")
     }
 
     async fn delegate(&self, _child: ChildGrant) -> Result<Delegation, CustodyError> {

@@ -27,6 +27,20 @@ pub struct TransactionPlan {
     pub balance: U256,
 }
 
+impl TransactionPlan {
+    /// The same, for another place; above what is bid there, if anything is.
+    #[must_use]
+    pub fn over(mut self, place: u64, bid: Option<Offer>) -> Self {
+        self.nonce = place;
+        if let Some(bid) = bid.map(Offer::raised) {
+            self.max_fee_per_gas = self.max_fee_per_gas.max(bid.max_fee_per_gas);
+            self.max_priority_fee_per_gas =
+                self.max_priority_fee_per_gas.max(bid.max_priority_fee_per_gas);
+        }
+        self
+    }
+}
+
 /// A transaction that any node takes as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedTransaction {

@@ -288,6 +288,23 @@ pub struct Supersession {
     pub epoch: u16,
 }
 
+/// Limits that an owner changes; the rest stays.
+///
+/// ```
+/// use golem_delegation::grant::Adjustment;
+/// let less = Adjustment { spend_cap: Some(50_000_000), ..Adjustment::default() };
+/// assert_eq!((less.until, less.slippage_bps), (None, None));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adjustment {
+    /// Its last second.
+    pub until: Option<u64>,
+    /// Most that it spends in a period, in micro-dollars.
+    pub spend_cap: Option<u64>,
+    /// Most that a swap loses against the feeds, in basis points.
+    pub slippage_bps: Option<u16>,
+}
+
 impl Supersession {
     /// Whether `older` is among them. One without a charter never is.
     ///
@@ -471,6 +488,53 @@ impl<'a> Grant<'a> {
         next.window = MortalityTimeWindow::new(start, until)?;
         let rules = self.rules.iter().map(|rule| extended(rule.clone(), end, until));
         let rules = rules.collect::<Result<Vec<_>, _>>()?;
+        self.renewed(self.delegation.delegate, next, rules)
+    }
+
+    /// Other limits for the same key (SPEC G11): what is not named stays. The old grant works until the new one first redeems, and what
+    /// was spent counts on (SPEC D17).
+    ///
+    /// ```
+    /// use golem_delegation::grant::{Adjustment, Grant};
+    /// # use golem_delegation::{Caveat, Delegation, Environment, Kind, ROOT_AUTHORITY};
+    /// # use golem_delegation::terms::{Classes, GolemCharter, Listing, MortalityTimeWindow};
+    /// # use alloy_primitives::{Address, B256, Bytes, U256};
+    /// # let (account, key) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    /// # let charter = GolemCharter {
+    /// #     golem_id: B256::ZERO, owner: Address::ZERO, epoch: 1, generation: 0, registry: Address::ZERO,
+    /// #     account, beneficiary: Address::ZERO, agent_key: key, replicants: true, classes: Classes::ALL,
+    /// #     window: MortalityTimeWindow::new(1_000, 200_000)?, spend_cap: 1_000_000_000, bucket_minutes: 120,
+    /// #     slippage_bps: 100, vault: Address::ZERO, nav_bps: 0, nav_cap: 1, staleness: 86_400, gas_ceiling: 1,
+    /// #     gas_daily_cap: 1, settlement_asset: Address::ZERO, max_royalty_bps: None, mood: None,
+    /// #     listing: Listing::default(),
+    /// # };
+    /// # let environment = Kind::ALL.iter().zip(0x10_u8..).fold(Environment::default(), |all, (kind, byte)| {
+    /// #     all.with(*kind, Address::repeat_byte(byte))
+    /// # });
+    /// # let enforcer = environment.enforcer(Kind::GolemCharter).unwrap();
+    /// # let root = Delegation { delegate: key, delegator: account, authority: ROOT_AUTHORITY,
+    /// #     caveats: vec![Caveat::new(enforcer, charter.encode()?)], salt: U256::ZERO, signature: Bytes::new() };
+    /// let less = Adjustment { until: Some(100_000), spend_cap: Some(5_000_000), slippage_bps: None };
+    /// let adjusted = Grant::read(&root, &environment)?.adjust(less)?;
+    /// assert_eq!(adjusted.charter.window, MortalityTimeWindow::new(1_000, 100_000)?);
+    /// assert_eq!((adjusted.charter.spend_cap, adjusted.charter.slippage_bps), (5_000_000, 100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn adjust(&self, to: Adjustment) -> Result<Renewal, GrantError> {
+        let Adjustment { until, spend_cap, slippage_bps } = to;
+        let (start, end) = (self.charter.window.start(), self.charter.window.end());
+        let mut next = self.next_charter()?;
+        let mut rules = self.rules.clone();
+        if let Some(until) = until {
+            next.window = MortalityTimeWindow::new(start, until)?;
+            // Where it is to end sooner, its charter ends first, whatever else there is.
+            if until > end {
+                let longer = rules.into_iter().map(|rule| extended(rule, end, until));
+                rules = longer.collect::<Result<_, _>>()?;
+            }
+        }
+        next.spend_cap = spend_cap.unwrap_or(next.spend_cap);
+        next.slippage_bps = slippage_bps.unwrap_or(next.slippage_bps);
         self.renewed(self.delegation.delegate, next, rules)
     }
 

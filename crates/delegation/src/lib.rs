@@ -5,7 +5,6 @@ mod abi;
 mod attenuation;
 mod attestation;
 pub mod blast_radius;
-mod budget;
 pub mod bundles;
 mod context;
 mod delegation;
@@ -23,7 +22,6 @@ mod utc;
 
 pub use attenuation::{EXECUTIONS_IN_A_PERIOD, Looser, MOST_OF_ONE_KIND, attenuates};
 pub use attestation::GolemAttestation;
-pub use budget::{Budget, Drift, Reservation};
 pub use context::{ContextError, MAX_CONTEXT_BYTES, MAX_LINKS, PermissionContext};
 pub use delegation::{ANY_DELEGATE, Caveat, Delegation, DelegationHash, ROOT_AUTHORITY};
 pub use explain::{Clause, Explanation, Gap};

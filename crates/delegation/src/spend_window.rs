@@ -335,6 +335,60 @@ impl SpendWindow {
         Ok(u128::from(total(&self.live(now)?)) << self.scale)
     }
 
+    /// What was spent from second `since` on, as far as is certain: buckets that begin before it may hold what came earlier.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendTerms, SpendWindow};
+    /// # use alloy_primitives::U256;
+    /// let day = SpendTerms::new(20_000, SpendTerms::DAY, 1)?;
+    /// let window = SpendWindow::default().spend(U256::from(5), &day, 7_200)?;
+    /// assert_eq!(window.spent_since(7_200, 9_000), Ok(5));
+    /// assert_eq!(window.spent_since(7_201, 9_000), Ok(0));
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
+    pub fn spent_since(&self, since: u64, now: u64) -> Result<u128, SpendRefusal> {
+        let newest = bucket_at(now, self.bucket_minutes);
+        let begins = |age: u64| newest.checked_sub(age).map(|at| at * self.bucket_seconds());
+        let units: u32 = (0_u64..)
+            .zip(self.live(now)?)
+            .filter(|(age, _)| begins(*age).is_some_and(|at| at >= since))
+            .map(|(_, units)| u32::from(units))
+            .sum();
+        Ok(u128::from(units) << self.scale)
+    }
+
+    /// Whether [`spent`](Self::spent) has all of the last so many seconds.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendTerms, SpendWindow};
+    /// # use alloy_primitives::U256;
+    /// let day = SpendTerms::new(20_000, SpendTerms::DAY, 1)?;
+    /// let window = SpendWindow::default().spend(U256::from(5), &day, 7_200)?;
+    /// assert!(window.looks_back(86_400));
+    /// assert!(!window.looks_back(86_401));
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
+    #[must_use]
+    pub fn looks_back(&self, seconds: u64) -> bool {
+        // One that was never used has all there is: nothing.
+        self.bucket_minutes == 0
+            || self.bucket_seconds() * u64::from(SpendTerms::PERIOD_BUCKETS) >= seconds
+    }
+
+    /// What amounts are rounded up to, in micro-dollars.
+    ///
+    /// ```
+    /// use golem_delegation::{SpendTerms, SpendWindow};
+    /// # use alloy_primitives::U256;
+    /// let day = SpendTerms::new(100_000, SpendTerms::DAY, 1)?;
+    /// assert_eq!(SpendWindow::default().spend(U256::from(1), &day, 0)?.unit(), 4);
+    /// # Ok::<(), golem_delegation::SpendRefusal>(())
+    /// ```
+    #[must_use]
+    pub const fn unit(&self) -> u64 {
+        1 << self.scale
+    }
+
     /// The largest amount that [`spend`](Self::spend) would accept, in micro-dollars; where it
     /// would refuse even zero, this refuses alike.
     pub fn remaining(&self, terms: &SpendTerms, now: u64) -> Result<u64, SpendRefusal> {

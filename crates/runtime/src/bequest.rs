@@ -9,12 +9,12 @@
 //! ```
 
 use crate::{Testament, testament::as_data};
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, Bytes};
 use bardo_store::{
     Export, ExportError, Memory, MemoryId, MemoryKind, Page, Record, Seal, Store, StoreError,
     Untrusted, Verification, read_export, write_export,
 };
-use golem_custody::{Audit as _, AuditHead, BoxError, DeathSettlement, MAX_BEQUEST};
+use golem_custody::{Audit as _, AuditHead, BoxError, DeathSettlement, MAX_BEQUEST, RunwayError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -33,7 +33,9 @@ const VERSION: u32 = 1;
 /// Records that are read at once.
 const PAGE: u32 = 1_000;
 /// The folder in a Golem's own.
-const FOLDER: &str = "legacy";
+pub(crate) const FOLDER: &str = "legacy";
+/// The runway that it gave up, as whoever revokes it gives it to `bardo delegation revoke`.
+pub(crate) const RUNWAY: &str = "runway.context";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -89,6 +91,9 @@ pub enum BundleError {
     /// The store did not give it.
     #[error("the Golem's store cannot be read")]
     Store(#[from] StoreError),
+    /// What is kept of its runway.
+    #[error("what is kept of its runway cannot be read")]
+    Runway(#[from] RunwayError),
     /// The store did not give its head.
     #[error("the head of the audit chain cannot be read")]
     Head(#[source] BoxError),
@@ -355,6 +360,11 @@ pub fn keep_bequest(data: &Path, golem: B256, sealed: &[u8]) -> io::Result<PathB
 /// The same with its last word, for whoever has the folder to read.
 pub(crate) fn keep_testament(data: &Path, testament: &Testament) -> io::Result<PathBuf> {
     keep(data, TESTAMENT, testament.to_markdown().as_bytes())
+}
+
+/// The same with the context of the runway that it gave up, in hex: its owner ends the grant by it.
+pub(crate) fn keep_runway(data: &Path, context: &Bytes) -> io::Result<PathBuf> {
+    keep(data, RUNWAY, format!("{context}\n").as_bytes())
 }
 
 fn keep(data: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {

@@ -1,6 +1,5 @@
-use alloy_primitives::{Address, B256, Bytes, keccak256};
-use bardo_store::Seal;
-use golem_custody::{AuditHead, CustodyError, Keys, SessionSigner as _};
+use alloy_primitives::{Address, Bytes};
+use golem_custody::{Birth, CustodyError, Keys, SessionSigner as _};
 use serde::{Deserialize, Serialize};
 
 /// A key that was born in a Golem's process, as it is told to its owner: he grants to this address, and to no other (SPEC D12).
@@ -23,20 +22,13 @@ impl Born {
     pub async fn of(keys: &Keys, at: u64) -> Result<Option<Self>, CustodyError> {
         let Some(key) = keys.signer().await else { return Ok(None) };
         let address = key.address();
-        Ok(Some(Self { address, at, proof: key.seal(&told(address, at)).await? }))
+        Ok(Some(Self { address, at, proof: key.says_born(at).await? }))
     }
 
     /// Whether the key itself said so.
     #[must_use]
     pub fn is_proven(&self) -> bool {
         let Self { address, at, proof } = self;
-        Seal { head: told(*address, *at), by: *address, seal: proof.clone() }.is_genuine()
+        Birth { key: *address, at: *at }.is_proved_by(proof)
     }
-}
-
-/// What is signed has the form of a log's head, of which a key signs nothing else by itself; one without records, of no Golem, is none.
-fn told(address: Address, at: u64) -> AuditHead {
-    let hash =
-        keccak256([b"bardo born ".as_slice(), address.as_slice(), &at.to_be_bytes()].concat());
-    AuditHead { golem: B256::ZERO, length: 0, hash }
 }

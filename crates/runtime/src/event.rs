@@ -215,6 +215,11 @@ events! {
         /// Yes or no.
         approved: bool,
     }
+    /// He did not answer in time: it is not done.
+    ApprovalExpired = "approvalExpired", Said {
+        /// Its name.
+        intent: IntentId,
+    }
 
     // What it lives on.
 
@@ -246,11 +251,11 @@ events! {
 
     // Keys and grants.
 
-    /// A first key was born; what it is replaced by is in `rotationTriggered`.
+    /// A key was born, and is in its place.
     SessionKeyGenerated = "sessionKeyGenerated", Said {
         /// The key.
         address: Address,
-        /// The last second of what it asks for.
+        /// The last second of the grant that it has, or that it asks for.
         expires_at: u64,
     }
     /// The owner signed a grant.
@@ -310,7 +315,7 @@ events! {
         /// How long it lasts still.
         seconds_remaining: u64,
     }
-    /// Its permissions were taken, all at once.
+    /// It gave up a permission: its own side of it. The grant itself is its owner's to revoke.
     PermissionRevoked = "PERMISSION_REVOKED", Said {
         /// Whose: its id on chain.
         golem_id: B256,
@@ -320,6 +325,8 @@ events! {
         cause: String,
         /// How many.
         revoked_count: u32,
+        /// Which: the grant's hash; none in records from before this was kept.
+        permission_id: Option<B256>,
     }
 
     // Custody.
@@ -359,6 +366,22 @@ events! {
         golem_id: B256,
         /// Whose it is.
         owner: Address,
+    }
+    /// Its grant is over.
+    GrantEnded = "grantEnded", Said {
+        /// The first block on which that was seen.
+        block: u64,
+        /// Why, as a name.
+        cause: String,
+        /// And in words.
+        why: String,
+    }
+    /// Its owner published another policy, and it is judged by that one.
+    PolicyFollowed = "policyFollowed", Said {
+        /// The policy's version.
+        version: u64,
+        /// The policy's hash on chain.
+        hash: B256,
     }
     /// It looks on, and signs nothing.
     ObservingBegan = "observingBegan", Said {
@@ -493,14 +516,16 @@ pub enum DeathTrigger {
     Age,
     /// It could not pay for itself.
     Exhaustion,
+    /// Its grant, or its machine, had no time left.
+    Expiry,
+    /// It lost all that its owner bears.
+    Loss,
     /// It no longer understood its world.
     Staleness,
     /// Its owner, or whoever he let do it.
     OwnerKillSwitch,
     /// Its grant was taken, or ended.
     GrantEnded,
-    /// It did what its policy forbids.
-    PolicyViolation,
 }
 
 /// Which rule took a Golem's permissions.

@@ -1,10 +1,13 @@
 //! A Golem as its archive has it: for its owner, while it runs and after.
 
-use crate::{Dying, Life, golem::newest_of, life, sustenance::RENEWED, thanatopsis};
+use crate::{
+    Child, Dying, GolemEvent, Life, golem::newest_of, life, replicant, runner::end_of,
+    sustenance::RENEWED, thanatopsis, told::machine_of,
+};
 use alloy_primitives::{Address, B256};
 use bardo_store::{Archive, StoreError};
 use golem_chain::environment;
-use golem_custody::{Means, Onboarding, Rotation, Spent};
+use golem_custody::{Means, Onboarding, Rotation, Runway, Spent};
 use golem_delegation::{
     Delegation,
     grant::{Grant, GrantError},
@@ -47,10 +50,18 @@ pub struct Glance {
     pub rotation: Option<Rotation>,
     /// The newest grant that it has, and its charter; none where it has none.
     pub grant: Option<(Delegation, GolemCharter)>,
+    /// That this grant is over, and why, where its process saw it: a [`GolemEvent::GrantEnded`].
+    pub ended: Option<GolemEvent>,
+    /// The grant for running costs that it gave up when its death was accepted: on the chain it is its owner's to end.
+    pub given_up: Option<Runway>,
     /// What it spent, by the clock of whoever looks.
     pub spent: Spent,
+    /// Its children, the oldest first; of those that ended, the last ones.
+    pub children: Vec<Child>,
     /// How many records its log has.
     pub records: u64,
+    /// The second of the newest of them; none before the first.
+    pub written_at: Option<u64>,
 }
 
 impl Glance {
@@ -74,16 +85,31 @@ impl Glance {
             Some((grant, _)) => archive.spent(grant.delegate, now)?,
             None => Spent::default(),
         };
+        let ended = match &grant {
+            Some((grant, _)) => read_as(archive, &machine_of(&end_of(grant)), "its end")?,
+            None => None,
+        };
+        let records = archive.length()?;
+        let newest = archive.records_after(records.saturating_sub(1), 1)?;
         Ok(Self {
             golem: archive.golem()?,
+            ended,
             life: read(archive, life::CELL)?,
             dying: read(archive, thanatopsis::CELL)?,
             onboarding,
             rotation,
             grant,
+            given_up: archive.step("runway")?.and_then(|step| Runway::given_up(step.value)),
             spent,
-            records: archive.length()?,
+            children: children(archive)?,
+            records,
+            written_at: newest.first().map(|record| record.at),
         })
+    }
+
+    /// Whether its death was accepted, by the archive alone. What is there and cannot be read is no life either (INV-4).
+    pub fn accepted_death(archive: &Archive) -> Result<bool, StoreError> {
+        Ok(archive.step(thanatopsis::CELL)?.is_some())
     }
 
     /// Its owner.
@@ -118,10 +144,30 @@ impl Glance {
     }
 }
 
+fn children(archive: &Archive) -> Result<Vec<Child>, GlanceError> {
+    let keys: Vec<Address> = read(archive, replicant::CELL)?.unwrap_or_default();
+    let mut all = Vec::new();
+    for key in keys {
+        let unread = |source| GlanceError::Unread { what: "a child", source };
+        if let Some(step) = archive.step(&replicant::cell_of(key))? {
+            all.push(serde_json::from_value(step.value).map_err(unread)?);
+        }
+    }
+    Ok(all)
+}
+
 fn read<T: DeserializeOwned>(
     archive: &Archive,
     what: &'static str,
 ) -> Result<Option<T>, GlanceError> {
-    let step = archive.step(what)?.map(|step| serde_json::from_value(step.value));
+    read_as(archive, what, what)
+}
+
+fn read_as<T: DeserializeOwned>(
+    archive: &Archive,
+    name: &str,
+    what: &'static str,
+) -> Result<Option<T>, GlanceError> {
+    let step = archive.step(name)?.map(|step| serde_json::from_value(step.value));
     step.transpose().map_err(|source| GlanceError::Unread { what, source })
 }

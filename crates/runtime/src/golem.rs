@@ -8,8 +8,8 @@ use alloy_primitives::{Address, B256, keccak256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::{NewMemory, Store};
 use golem_chain::{
-    ChainFault, Foresight, Landing, Lane, LaneFault, LanePolicy, Ledger, Node, Registry, boot,
-    environment, facts,
+    ChainFault, Foresight, Known, Landing, Lane, LaneFault, LanePolicy, Ledger, Node, Possession,
+    Registry, boot, environment, facts_of_golem,
 };
 use golem_custody::{
     Books as _, BoxError, Caps, Consent, CustodyError, DailyCosts, Denial, DenialCode, Execution,
@@ -23,7 +23,11 @@ use golem_delegation::{
     terms::GolemCharter,
 };
 use golem_safety::{Boot, Cage, Call, Facts, MicroDollars, Violation};
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    fmt, mem,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// What a Golem's owner wrote for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +139,8 @@ pub struct Golem {
     pub(crate) fabric: Arc<Fabric>,
     pub(crate) keys: Keys,
     pub(crate) cage: Cage,
+    /// The one under what its owner has published since; it takes the other one's place when the next tick begins.
+    pub(crate) newer: Mutex<Option<Cage>>,
     pub(crate) grant: Delegation,
     pub(crate) charter: GolemCharter,
     pub(crate) context: PermissionContext,
@@ -151,6 +157,8 @@ pub struct Golem {
     pub(crate) inbox: Option<Arc<dyn Inbox>>,
     /// Whether it sleeps in this tick.
     pub(crate) asleep: bool,
+    /// What its policy reckons a fall from in this tick.
+    pub(crate) high_water: u64,
     pub(crate) mandate: Mandate,
     pub(crate) policy: LanePolicy,
     pub(crate) clock: Arc<dyn Fn() -> u64 + Send + Sync>,
@@ -230,6 +238,7 @@ impl Golem {
         let kept = Life::load(store.as_ref()).await.map_err(WakeError::Life)?;
         let (version, life) = kept.unwrap_or_else(|| (0, Life::born(now)));
         let mut golem = Self {
+            high_water: life.high_water,
             id,
             owner,
             registry: Registry::open(&node).await?,
@@ -239,6 +248,7 @@ impl Golem {
             store,
             keys,
             cage,
+            newer: Mutex::default(),
             context: PermissionContext::new(vec![grant.clone()])?,
             grant,
             charter,
@@ -260,6 +270,8 @@ impl Golem {
         };
         golem.bring_to_its_end().await?;
         golem.take_its_lane().await?;
+        let told = golem.tell_of_keys(rotation.as_ref(), now).await;
+        told.map_err(|error| WakeError::Life(error.into()))?;
         Ok(Waking::Awake(golem))
     }
 
@@ -279,6 +291,12 @@ impl Golem {
     #[must_use]
     pub const fn grant(&self) -> &Delegation {
         &self.grant
+    }
+
+    /// What its books let it spend.
+    #[must_use]
+    pub const fn caps(&self) -> Caps {
+        self.mandate.caps
     }
 
     /// Where its events are told.
@@ -336,28 +354,63 @@ impl Golem {
         IntentId(keccak256(parts.concat()))
     }
 
-    /// What the chain says and what the books say, for a judgement of these calls.
-    pub(crate) async fn facts(
+    /// What the chain says and what the books say, and each thing that the account has; none where a part of that is not known.
+    pub(crate) async fn facts_of_all(&self) -> Result<(Facts, Option<Vec<Possession>>), TickError> {
+        let (facts, possessions, _) = self.known(&[]).await?;
+        Ok((facts, possessions))
+    }
+
+    /// The same for a judgement of these calls, with the cage to judge by, of the very block that the facts are of: what its owner has
+    /// tightened meanwhile counts from the next deed on. A refusal is of all deeds.
+    async fn known(
         &self,
         calls: &[Execution],
-        settling: bool,
-    ) -> Result<Facts, TickError> {
+    ) -> Result<(Facts, Option<Vec<Possession>>, Result<Cage, Denial>), TickError> {
         let spent = match self.keys.current().await {
             Some(key) => self.store.spent(key, self.now()).await.map_err(TickError::Books)?,
             None => golem_custody::Spent::default(),
         };
         let lent = self.spent_by_children().await?;
         let ledger = Ledger {
-            high_water: MicroDollars::from(self.life.high_water),
+            high_water: MicroDollars::from(self.high_water),
             spent_in_session: MicroDollars::from(spent.session.saturating_add(lent.session)),
             spent_in_day: MicroDollars::from(spent.day.saturating_add(lent.day)),
-            is_settling: settling,
+            is_settling: false,
         };
         let calls: Vec<Call> = calls
             .iter()
             .map(|call| Call { target: call.target, value: call.value, data: call.data.clone() })
             .collect();
-        Ok(facts(&self.node, &self.charter, &calls, ledger).await?)
+        // A child is under its parent's policy.
+        let whose = self.cage.published().golem_id();
+        let Known { facts, possessions, published } =
+            facts_of_golem(&self.node, whose, &self.charter, &calls, ledger).await?;
+        let cage = self.newer().clone().unwrap_or_else(|| self.cage.clone());
+        let cage = match cage.follow(published) {
+            Ok(None) => Ok(cage),
+            Ok(Some(newer)) => {
+                let (version, hash) = (newer.published().version(), newer.published().hash());
+                self.tell(GolemEvent::PolicyFollowed { version, hash }).await?;
+                *self.newer() = Some(newer.clone());
+                Ok(newer)
+            }
+            Err(denial) => Err(denial),
+        };
+        Ok((facts, possessions, cage))
+    }
+
+    fn newer(&self) -> std::sync::MutexGuard<'_, Option<Cage>> {
+        self.newer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its books count by what its owner published last, too.
+    pub(crate) async fn adopt_policy(&mut self) -> Result<(), TickError> {
+        let Some(newer) = mem::take(&mut *self.newer()) else { return Ok(()) };
+        let policy = newer.policy();
+        let (session, day) = (policy.spend_per_session, policy.spend_per_day);
+        self.mandate.caps = Caps { session, day, ..self.mandate.caps };
+        self.cage = newer;
+        Ok(self.take_its_lane().await?)
     }
 
     /// Does what it wants by its charter: judged, rehearsed, reserved, signed, kept, sent, settled.
@@ -367,20 +420,45 @@ impl Golem {
         calls: &[Execution],
         about: &str,
     ) -> Result<Outcome, TickError> {
-        let told = GolemEvent::IntentProposed { intent, what: about.to_owned() };
-        self.tell(told).await?;
+        self.proposed(intent, about).await?;
         if self.asleep {
             let denial =
                 Denial::new(DenialCode::Dreaming, "it dreams, and does nothing until it wakes");
             self.refused(intent, &denial).await?;
             return Ok(Outcome::Refused(vec![denial]));
         }
-        let facts = self.facts(calls, false).await?;
-        let redemption = match calls {
-            [only] => Redemption::single(DELEGATION_MANAGER, self.context.clone(), only),
-            several => Redemption::batch(DELEGATION_MANAGER, self.context.clone(), several),
+        let judgement = self.judge(intent, calls, about).await?;
+        self.conclude(intent, judgement).await
+    }
+
+    /// Says what it wants.
+    pub(crate) async fn proposed(&self, intent: IntentId, about: &str) -> Result<(), TickError> {
+        self.tell(GolemEvent::IntentProposed { intent, what: about.to_owned() }).await
+    }
+
+    /// Has it judged by its owner's policy, on what is known now.
+    pub(crate) async fn judge(
+        &self,
+        intent: IntentId,
+        calls: &[Execution],
+        about: &str,
+    ) -> Result<Judgement, TickError> {
+        let (facts, _, cage) = self.known(calls).await?;
+        let cage = match cage {
+            Ok(cage) => cage,
+            Err(denial) => return Ok(Judgement::Refused(vec![denial])),
         };
-        match Proposed::new(intent, redemption).about(about).judge(&self.cage, &facts) {
+        let redemption = Redemption::of(DELEGATION_MANAGER, self.context.clone(), calls);
+        Ok(Proposed::new(intent, redemption).about(about).judge(&cage, &facts))
+    }
+
+    /// Does what was permitted; remembers what was not.
+    pub(crate) async fn conclude(
+        &self,
+        intent: IntentId,
+        judgement: Judgement,
+    ) -> Result<Outcome, TickError> {
+        match judgement {
             Judgement::Permitted(judged) => self.land(judged).await,
             Judgement::Refused(denials) => {
                 self.remember(intent, &denials).await?;
@@ -391,17 +469,25 @@ impl Golem {
 
     /// Brings something judged into a block, and says what became of it.
     pub(crate) async fn land(&self, judged: Judged) -> Result<Outcome, TickError> {
+        let intent = judged.intent();
+        let outcome = self.lands(judged).await?;
+        if let Outcome::Refused(denials) = &outcome {
+            for denial in denials {
+                self.refused(intent, denial).await?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// The same, without a word about a refusal.
+    pub(crate) async fn lands(&self, judged: Judged) -> Result<Outcome, TickError> {
         let Some(lane) = &self.lane else {
             return Ok(Outcome::Unsettled("it looks on".to_owned()));
         };
-        let intent = judged.intent();
         Ok(match lane.redeem(judged).await {
             Ok(Landing::Done(_)) => Outcome::Done,
             Ok(Landing::Failed { cause, .. }) => Outcome::Failed(cause),
-            Ok(Landing::Refused(denial)) => {
-                self.refused(intent, &denial).await?;
-                Outcome::Refused(vec![denial])
-            }
+            Ok(Landing::Refused(denial)) => Outcome::Refused(vec![denial]),
             // Nothing was decided or signed: the node, or the disk.
             Err(LaneFault::Custody(fault)) => return Err(fault.into()),
             Err(fault) => Outcome::Unsettled(fault.to_string()),

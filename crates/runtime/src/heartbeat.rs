@@ -2,39 +2,43 @@
 //!
 //! ```text
 //! 1 wake      the mode is fixed by the first; signed grants are taken; a rotation goes on; children that are over are seen
+//!             and what took effect since the last tick is told
 //! 2 sense     registry, grant, holdings, books: all that the rest goes by
 //! 3 feel      time calms; what happened to its holdings moves
 //! 4 live      three clocks, vitality, phase, sleep
 //! 5 tell      what changed of that goes to the registry
-//! 6 sustain   running costs, gas money, a key that is due
+//! 6 sustain   what waited for its owner's yes, running costs, gas money, a key that is due
 //! 7 think     what it wants
-//! 8 act       each wish goes the way of every intent
+//! 8 act       each wish goes the way of every intent; a large one waits for its owner
 //! 9 record    mood and life are kept, the log is anchored, the next tick is set
 //! ```
 //!
-//! Everything that a tick does has a name made of the tick's number. A process that ends in the middle does the same tick again, and
+//! Everything that a tick does has a name made of the tick's number, and what a day costs one of its day. A process that ends in the middle does the same tick again, and
 //! the books take no name twice: at most one tick is lost, and nothing is doubled.
 
 use crate::{
-    Clocks, DeathTrigger, Economy, FabricError, Felt, Golem, GolemEvent, Life, ObservingCause,
-    Outcome, Pace, Thought, Wish, World, chance, feel,
+    Aim, Clocks, DeathTrigger, Economy, FabricError, Felt, Golem, GolemEvent, Held, Life,
+    ObservingCause, Outcome, Owed, Pace, Thought, WHOLE, Wish, World,
+    approval::still_waits,
+    beyond, chance, crash, feel, flow, gain, moved, phase_of,
     wish::{calls, held},
 };
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::StoreError;
-use golem_chain::{ChainFault, Entry, environment, observe};
+use golem_chain::{ChainFault, Entry, Possession, environment, observe};
 use golem_custody::{
     Acting, Audit as _, Books as _, BoxError, ChoiceError, Custody as _, CustodyChoice,
-    CustodyError, Denial, DenialCode, Ending, IntentId, Judged, KeyCustody, Metabolism, Mood,
-    Onboarding, OnboardingError, OnboardingSteps, RegistryUpdate, RotationError, RunwayError, Says,
-    SessionSigner as _, Ticking,
+    CustodyError, CustodyMode, Denial, DenialCode, Ending, Heading, Holding, IntentId, Judged,
+    JudgedHead, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps,
+    RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
 };
 use golem_delegation::{
     blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
     grant::{GrantError, Phase},
 };
-use golem_safety::Facts;
+use golem_safety::{Appraisal, Facts};
+use std::collections::BTreeMap;
 
 /// A score that moved by less is not worth a transaction.
 const WORTH_TELLING: u16 = 250;
@@ -124,72 +128,115 @@ pub struct Ticked {
 pub(crate) struct Sensed {
     pub(crate) entry: Option<Entry>,
     pub(crate) facts: Facts,
+    pub(crate) held: BTreeMap<Address, Held>,
     pub(crate) worth: Option<u64>,
+    /// Each thing that it has; none where a part of that is not known.
+    pub(crate) possessions: Option<Vec<Possession>>,
+    /// What came or left since the last look, other than by the market and its own trades.
+    pub(crate) flow: i64,
     pub(crate) ended: Option<Ended>,
     pub(crate) key_balance: U256,
+}
+
+/// How it lives, and what follows from that.
+struct Lived {
+    observing: Option<ObservingCause>,
+    economy: Economy,
+    fed: bool,
 }
 
 impl Golem {
     /// One tick. A fault leaves it to be done again; what it did under its names is not done twice.
     pub async fn tick(&mut self) -> Result<Ticked, TickError> {
         let now = self.now();
-        self.step_wake(now).await?;
-        let sensed = self.step_sense(now).await?;
+        let mode = self.step_wake(now).await?;
         let mut next = self.life.clone();
+        let saw_feed = self.recall(&mut next, now).await?;
+        let sensed = self.step_sense(now).await?;
         self.step_feel(&mut next, &sensed);
-        let observing = self.step_live(&mut next, &sensed, now).await?;
+        let Lived { observing, economy, fed } =
+            self.step_live(&mut next, &sensed, (mode, saw_feed), now).await?;
         if observing.is_none() {
-            self.step_tell(&mut next, &sensed, now).await?;
+            self.step_tell(&mut next, &sensed, fed, now).await?;
         }
         self.asleep = next.dreaming;
         let may_write = observing.is_none() && !next.dreaming && next.phase < Phase::Terminal;
+        let mut deeds = self.go_on_asking(&mut next, may_write, now).await?;
         if may_write {
             self.step_sustain(&mut next, &sensed, now).await?;
         }
-        let wishes =
+        let mut wishes =
             if may_write { self.step_think(&mut next, &sensed, now).await? } else { Vec::new() };
-        let deeds = self.step_act(&mut next, &sensed, wishes, now).await?;
-        self.step_record(next, &sensed, observing, deeds, now).await
+        // What its owner has just answered is not wanted again in the same tick.
+        wishes.retain(|wish| deeds.iter().all(|(done, _)| Aim::of(done) != Aim::of(wish)));
+        deeds.extend(self.step_act(&mut next, &sensed, wishes, now).await?);
+        let dies_of = dies_of(self.life.phase, &next, &sensed, &economy);
+        let ticked = self.step_record(next, &sensed, observing, deeds, now).await?;
+        Ok(Ticked { dies_of, ..ticked })
     }
 
-    async fn step_wake(&mut self, now: u64) -> Result<(), TickError> {
-        match CustodyChoice::new(self.store.as_ref()).tick(now).await? {
-            Ticking::In(_) => {}
+    async fn step_wake(&mut self, now: u64) -> Result<CustodyMode, TickError> {
+        let mode = match CustodyChoice::new(self.store.as_ref()).tick(now).await? {
+            Ticking::In(mode) => mode,
             Ticking::Unchosen => return Err(TickError::Unchosen),
-        }
+        };
         let onboarding = OnboardingSteps::new(self.store.as_ref());
         if matches!(onboarding.at().await?, Some(Onboarding::Summoning { .. })) {
             onboarding.summoned(self.id, now).await?;
         }
         self.go_on_with_keys(now).await?;
-        self.look_after_children().await
+        self.tell_of_expiry(now).await?;
+        self.look_after_children().await?;
+        Ok(mode)
     }
 
     pub(crate) async fn step_sense(&self, _now: u64) -> Result<Sensed, TickError> {
-        let facts = self.facts(&[], false).await?;
+        let (facts, possessions) = self.facts_of_all().await?;
         let entry = self.registry.entry(self.id).await?;
         let observation = observe(&self.node, DELEGATION_MANAGER, &self.context, &[]).await?;
         let at = observation.block.timestamp;
         let life = GrantLife::of(&self.context, &environment(), at, &observation.facts)?;
         let total: u128 =
             facts.holdings.values().map(|worth| worth.get()).fold(0, u128::saturating_add);
-        let worth = (!facts.holdings.is_empty()).then(|| u64::try_from(total).unwrap_or(u64::MAX));
+        // That nobody knows is not that there is nothing.
+        let worth = possessions.is_some().then(|| u64::try_from(total).unwrap_or(u64::MAX));
+        let flow = self.flowed(&facts, possessions.as_deref());
         let key_balance = match self.keys.signer().await {
             Some(key) => self.node.balance(key.address()).await?,
             None => U256::ZERO,
         };
-        Ok(Sensed { entry, facts, worth, ended: life.ended, key_balance })
+        let held = held(&self.node, &self.charter, &facts).await?;
+        let ended = life.ended;
+        Ok(Sensed { entry, facts, held, worth, possessions, flow, ended, key_balance })
     }
 
-    fn step_feel(&self, next: &mut Life, sensed: &Sensed) {
+    /// What came or left since everything last had a price, beyond what the charter lets its own trades lose (docs/vitality.md).
+    fn flowed(&self, facts: &Facts, after: Option<&[Possession]>) -> i64 {
+        let (Some(before), Some(after)) = (&self.life.possessions, after) else { return 0 };
+        let appraisal = Appraisal::new(&self.charter.listing, &facts.observed, facts.now);
+        let price = |of: Holding, units: U256| {
+            let token = match of {
+                Holding::Native => Address::ZERO,
+                Holding::Token(token) => token,
+                Holding::Position { .. } => return None,
+            };
+            appraisal.value_in(token, units).ok().and_then(|worth| u64::try_from(worth).ok())
+        };
+        let (spent, was) = (counted(facts), self.life.spent);
+        // Another key's counting begins anew.
+        let traded = spent.checked_sub(was).unwrap_or(spent);
+        let bears = u64::from(self.charter.slippage_bps);
+        let own = traded.saturating_mul(bears).checked_div(WHOLE.into()).unwrap_or(0);
+        beyond(flow(before, after, price), own)
+    }
+
+    fn step_feel(&mut self, next: &mut Life, sensed: &Sensed) {
         next.mood = feel(next.mood, &Felt::Time);
-        let fortune = fortune(self.life.worth, sensed.worth);
+        let fortune = fortune(self.life.worth, sensed);
         next.mood = feel(next.mood, &Felt::Fortune(fortune));
-        next.worth = sensed.worth;
-        if let Some(worth) = sensed.worth {
-            next.mark = next.mark.max(worth);
-            next.high_water = next.high_water.max(worth);
-        }
+        next.reckon(sensed);
+        // Its policy goes by the same in this very tick.
+        self.high_water = next.high_water;
     }
 
     /// Clocks, phase and sleep; and why it looks on, if it does.
@@ -197,22 +244,37 @@ impl Golem {
         &self,
         next: &mut Life,
         sensed: &Sensed,
+        (mode, saw_feed): (CustodyMode, bool),
         now: u64,
-    ) -> Result<Option<ObservingCause>, TickError> {
-        let on_chain = sensed.entry.as_ref().map_or(self.life.phase, |entry| entry.state.phase);
-        // Only its owner turns a phase back: what it had lost by then counts no more (SPEC D9).
-        if on_chain < self.life.phase && self.life.phase < Phase::Terminal {
+    ) -> Result<Lived, TickError> {
+        let before = self.life.phase;
+        let on_chain = sensed.entry.as_ref().map_or(before, |entry| entry.state.phase);
+        // Only its owner turns the registry back, and what it had lost by then counts no more (SPEC D9). That the registry is behind its
+        // own clocks is no Feed: it was not told yet.
+        let back = sensed.entry.is_some() && next.seen.is_some_and(|seen| on_chain < seen);
+        let fed = (back || saw_feed) && before < Phase::Terminal;
+        if fed {
             next.mark = sensed.worth.unwrap_or(0);
             next.mood = feel(next.mood, &Felt::Fed);
-            self.tell(GolemEvent::Fed { from: self.owner, phase: on_chain }).await?;
+            let event = GolemEvent::Fed { from: self.owner, phase: on_chain };
+            self.tell_in_tick("fed", event, now).await?;
         }
+        if sensed.entry.is_some() {
+            next.seen = Some(on_chain);
+        }
+        next.earnings
+            .count(now.saturating_sub(next.born) / DAY, gain(&self.life.held, &sensed.held));
+        // A worth beyond a life's arithmetic is nothing that it could have earned.
+        let fits = |held: &Held| i64::try_from(held.worth).is_ok();
+        next.held = sensed.held.clone();
+        next.held.retain(|_, held| fits(held));
         let ends = self.charter.window.end();
         let economy = Economy {
-            metabolism: Metabolism {
-                balance: self.means(sensed),
-                daily_revenue: 0,
+            metabolism: self.means(sensed).map(|balance| Metabolism {
+                balance,
+                daily_revenue: next.earnings.daily(),
                 daily_costs: self.costs,
-            },
+            }),
             seconds_left: self
                 .machine_ends
                 .map_or(ends, |stops| stops.min(ends))
@@ -226,64 +288,92 @@ impl Golem {
             epistemic: next.experience.clock(),
             stochastic: chance(self.id, now.saturating_sub(next.born), self.expected_days),
         };
-        next.phase = next.clocks.phase(on_chain);
+        // What the economic clock did is undone in the tick that sees a Feed; from the next one on it counts again.
+        next.phase = if fed {
+            next.clocks.phase_after_feed(on_chain)
+        } else {
+            next.clocks.phase(on_chain.max(before))
+        };
+        if next.phase != before {
+            let (to, score) = (next.phase, next.clocks.vitality());
+            let event = GolemEvent::PhaseChanged { from: before, to, score };
+            self.tell_in_tick(&format!("phase-{to:?}"), event, now).await?;
+        }
         next.dreaming = self.rhythm.is_dreaming(next.born, now) && next.phase < Phase::Terminal;
-        let custody = KeyCustody::hosted(self.keys.clone(), Some(self.grant.clone()));
+        let (keys, grant) = (self.keys.clone(), Some(self.grant.clone()));
+        let custody = if mode == CustodyMode::LocalKey {
+            KeyCustody::local(keys, grant)
+        } else {
+            KeyCustody::hosted(keys, grant)
+        };
         let observing = match custody.acting().await {
             Acting::Observes(why) => Some(ObservingCause::from(why)),
             Acting::Signs(_) => None,
         };
-        Ok(observing)
+        Ok(Lived { observing, economy, fed })
     }
 
     /// What it lives on: what is left of its runway is the owner's to give; what it holds of the settlement asset is what it could live on.
-    fn means(&self, sensed: &Sensed) -> u64 {
+    /// None where a part of all that it has is not known: that part may be of this asset too.
+    fn means(&self, sensed: &Sensed) -> Option<u64> {
+        sensed.worth?;
         let asset = self.charter.settlement_asset;
         let worth = sensed.facts.holdings.get(&asset).map_or(0, |worth| worth.get());
-        u64::try_from(worth).unwrap_or(u64::MAX)
+        Some(u64::try_from(worth).unwrap_or(u64::MAX))
     }
 
-    /// What changed since the registry was last told, each by a transaction of its own.
-    async fn step_tell(&self, next: &mut Life, sensed: &Sensed, now: u64) -> Result<(), TickError> {
+    /// What the registry does not have, each by a transaction of its own. What comes of them is told once it is known.
+    async fn step_tell(
+        &self,
+        next: &mut Life,
+        sensed: &Sensed,
+        fed: bool,
+        now: u64,
+    ) -> Result<(), TickError> {
         let Some(entry) = &sensed.entry else { return Ok(()) };
         let (state, score) = (&entry.state, next.clocks.vitality());
         let old = entry.age() > u64::from(self.charter.staleness) / 2;
         let moved = state.score.abs_diff(score) >= WORTH_TELLING;
+        let mut words = Vec::new();
         if next.phase != state.phase || moved || old {
             let phase = next.phase;
-            if phase != self.life.phase {
-                self.tell(GolemEvent::PhaseChanged { from: self.life.phase, to: phase, score })
-                    .await?;
-            }
-            if self.says("vitality", Says::Vitality { phase, score }).await? {
-                self.tell(GolemEvent::VitalityReported { phase, score }).await?;
-            }
+            let event = GolemEvent::VitalityReported { phase, score };
+            words.push(("vitality", Says::Vitality { phase, score }, event));
         }
-        if farther(state.mood, next.mood) >= WORTH_FEELING
-            && self.says("mood", Says::Feels(next.mood)).await?
-        {
+        if farther(state.mood, next.mood) >= WORTH_FEELING {
             let Mood { pleasure, arousal, dominance } = next.mood;
-            self.tell(GolemEvent::MoodChanged { pleasure, arousal, dominance }).await?;
+            let event = GolemEvent::MoodChanged { pleasure, arousal, dominance };
+            words.push(("mood", Says::Feels(next.mood), event));
         }
-        if state.dreaming != next.dreaming
-            && self.says("dream", Says::Dreaming(next.dreaming)).await?
-        {
+        if state.dreaming != next.dreaming {
             let event = if next.dreaming {
                 let until = self.rhythm.next_turn(next.born, now).unwrap_or(now);
                 GolemEvent::DreamBegan { until }
             } else {
+                // How many it is, is known when it is told.
                 GolemEvent::DreamEnded { memories: 0 }
             };
-            self.tell(event).await?;
+            words.push(("dream", Says::Dreaming(next.dreaming), event));
         }
+        if words.is_empty() {
+            return Ok(());
+        }
+        let (mut owed, mut named) = (Vec::new(), Vec::new());
+        for (what, says, event) in words {
+            let (intent, _) = self.unused(self.name(what, 0)).await?;
+            owed.push(Owed { intent, event });
+            named.push((what, intent, says));
+        }
+        self.promise(next, fed, owed, now).await?;
+        crash::at("heartbeat.promised");
+        for (what, intent, says) in named {
+            let update = RegistryUpdate { golem: self.id, says };
+            let _ = self.land(Judged::said(intent, update)).await?;
+            crash::at(&format!("heartbeat.said-{what}"));
+        }
+        self.keep_word(next, now).await?;
+        crash::at("heartbeat.told");
         Ok(())
-    }
-
-    /// Whether the registry has it now.
-    pub(crate) async fn says(&self, what: &str, says: Says) -> Result<bool, TickError> {
-        let update = RegistryUpdate { golem: self.id, says };
-        let outcome = self.land(Judged::said(self.name(what, 0), update)).await?;
-        Ok(outcome == Outcome::Done)
     }
 
     pub(crate) async fn step_think(
@@ -301,15 +391,19 @@ impl Golem {
             phase: next.phase,
             vitality: next.clocks.vitality(),
             mood: next.mood,
-            held: held(&self.node, &self.charter, &sensed.facts).await?,
+            held: sensed.held.clone(),
             spendable: policy
                 .spend_per_day
                 .saturating_sub(today)
                 .min(policy.spend_per_transaction)
                 .min(self.mandate.caps.session.saturating_sub(in_session)),
             last_deed: next.last_deed,
-            sustainability: Metabolism { balance: 0, daily_revenue: 0, daily_costs: self.costs }
-                .sustainability(),
+            sustainability: Metabolism {
+                balance: 0,
+                daily_revenue: next.earnings.daily(),
+                daily_costs: self.costs,
+            }
+            .sustainability(),
         };
         let thought = strategist.think(&world).await;
         let name = || strategist.name().to_owned();
@@ -317,14 +411,15 @@ impl Golem {
             Thought::Wishes(wishes) => Ok(wishes),
             Thought::Disagreed(why) => {
                 next.experience.learn(false);
-                self.tell(GolemEvent::ModelsDisagreed { why: format!("{why:?}") }).await?;
+                let event = GolemEvent::ModelsDisagreed { why: format!("{why:?}") };
+                self.tell_in_tick("disagreed", event, now).await?;
                 Ok(Vec::new())
             }
         }
     }
 
     pub(crate) async fn step_act(
-        &self,
+        &mut self,
         next: &mut Life,
         sensed: &Sensed,
         wishes: Vec<Wish>,
@@ -332,9 +427,17 @@ impl Golem {
     ) -> Result<Vec<(Wish, Outcome)>, TickError> {
         let mut deeds = Vec::new();
         for (number, wish) in wishes.into_iter().enumerate() {
+            // Its owner is asked about one of this aim, or has just said no to it.
+            let aim = Aim::of(&wish);
+            if next.pending.iter().any(|pending| pending.aim == aim) {
+                continue;
+            }
             let intent = self.name("wish", number);
             let outcome = match calls(&self.node, &self.charter, &sensed.facts, &wish).await? {
-                Ok(calls) => self.act(intent, &calls, &format!("{wish:?}")).await?,
+                Ok(calls) => {
+                    let wanted = (intent, calls, format!("{wish:?}"));
+                    self.act_or_ask(next, aim, wanted, now).await?
+                }
                 Err(denial) => {
                     self.refused(intent, &denial).await?;
                     Outcome::Refused(vec![denial])
@@ -363,8 +466,10 @@ impl Golem {
     }
 
     /// What an outcome teaches, and how it feels.
-    fn learn(&self, next: &mut Life, outcome: &Outcome, now: u64) {
+    pub(crate) fn learn(&self, next: &mut Life, outcome: &Outcome, now: u64) {
         match outcome {
+            // Whoever waits has learnt nothing yet.
+            waiting if still_waits(waiting) => {}
             Outcome::Done => {
                 next.experience.learn(true);
                 next.mood = feel(next.mood, &Felt::Success);
@@ -407,9 +512,11 @@ impl Golem {
         next.quiet = if acted { 0 } else { next.quiet.saturating_add(1) };
         let elapsed = now.saturating_sub(self.life.ticked_at);
         next.ticked_at = now;
+        let part = |day: u64| day.saturating_mul(elapsed) / DAY;
         let day = u64::try_from(self.costs.total()).unwrap_or(u64::MAX);
-        next.cost = next.cost.saturating_add(day.saturating_mul(elapsed) / DAY);
-        let moved_bps = fortune(self.life.worth, sensed.worth).unsigned_abs();
+        next.cost = next.cost.saturating_add(part(day));
+        next.inference = next.inference.saturating_add(part(self.costs.inference));
+        let moved_bps = fortune(self.life.worth, sensed).unsigned_abs();
         let pace = Pace { phase: next.phase, mood: next.mood, moved_bps, acted, quiet: next.quiet };
         let after = now.saturating_add(self.rhythm.pause(&pace));
         let turn = self.rhythm.next_turn(next.born, now).unwrap_or(u64::MAX);
@@ -417,12 +524,13 @@ impl Golem {
         next.ticks = next.ticks.saturating_add(1);
         let (number, phase, clocks) = (next.ticks, next.phase, next.clocks);
         let block = sensed.entry.as_ref().map_or(0, |entry| entry.block.number);
-        let dies_of = dies_of(&next, sensed);
         let (dreaming, next_at) = (next.dreaming, next.next_at);
         self.tell(GolemEvent::Tick { number, block, phase, score: clocks.vitality() }).await?;
         self.version =
             next.keep(self.store.as_ref(), self.version, now).await.map_err(TickError::Books)?;
         self.life = next;
+        crash::at("heartbeat.recorded");
+        let dies_of = None;
         Ok(Ticked { number, phase, clocks, dreaming, observing, deeds, next_at, dies_of })
     }
 
@@ -455,18 +563,48 @@ impl Golem {
     pub(crate) async fn anchor_as(&self, name: IntentId) -> Result<bool, TickError> {
         let head = self.store.head().await.map_err(TickError::Books)?;
         let Some(key) = self.keys.signer().await else { return Ok(false) };
-        let seal = key.seal(&head).await?;
+        let before = self.store.newest_seal().await?;
+        let facts = self.signing_facts();
+        let judged = match JudgedHead::judge(head, before, &self.cage, &facts) {
+            Heading::Permitted(judged) => judged,
+            Heading::Refused(denials) => {
+                for denial in &denials {
+                    self.refused(name, denial).await?;
+                }
+                return Ok(false);
+            }
+        };
+        let seal = key.seal(judged).await?;
         self.store.sealed(&head, key.address(), &seal).await.map_err(TickError::Books)?;
         let update = RegistryUpdate { golem: self.id, says: Says::Lives { audit_head: head.hash } };
         Ok(self.land(Judged::said(name, update)).await? == Outcome::Done)
     }
 }
 
-/// How far its holdings moved, in basis points; nothing where one of the two is not known.
-fn fortune(before: Option<u64>, after: Option<u64>) -> i32 {
-    let (Some(before), Some(after)) = (before, after) else { return 0 };
+impl Life {
+    /// What its holdings are now, and the two marks that a fall is reckoned from: moved by what came and left, and never below them.
+    pub(crate) fn reckon(&mut self, sensed: &Sensed) {
+        self.worth = sensed.worth;
+        let Some(worth) = sensed.worth else { return };
+        self.best = self.peak().max(worth);
+        self.mark = moved(self.mark, worth, sensed.flow).max(worth);
+        self.high_water = moved(self.high_water, worth, sensed.flow).max(worth);
+        self.possessions.clone_from(&sensed.possessions);
+        self.spent = counted(&sensed.facts);
+    }
+}
+
+/// What the books count for its key, in micro-dollars.
+fn counted(facts: &Facts) -> u64 {
+    u64::try_from(facts.spent_in_session.get()).unwrap_or(u64::MAX)
+}
+
+/// How far the market moved its holdings, in basis points; nothing where one of the two is not known.
+fn fortune(before: Option<u64>, sensed: &Sensed) -> i32 {
+    let (Some(before), Some(after)) = (before, sensed.worth) else { return 0 };
     let (before, after) = (i128::from(before), i128::from(after));
-    let bps = after.saturating_sub(before).saturating_mul(10_000).checked_div(before).unwrap_or(0);
+    let moved = after.saturating_sub(sensed.flow.into()).saturating_sub(before);
+    let bps = moved.saturating_mul(10_000).checked_div(before).unwrap_or(0);
     i32::try_from(bps.clamp(-10_000, 10_000)).unwrap_or(0)
 }
 
@@ -479,16 +617,20 @@ fn farther(one: Mood, other: Mood) -> i8 {
 }
 
 /// What it dies of: a life at its end, or a grant that is over.
-fn dies_of(next: &Life, sensed: &Sensed) -> Option<DeathTrigger> {
+fn dies_of(before: Phase, next: &Life, sensed: &Sensed, economy: &Economy) -> Option<DeathTrigger> {
     if sensed.ended.is_some() {
         return Some(DeathTrigger::GrantEnded);
     }
     if next.phase < Phase::Terminal {
         return None;
     }
+    // None of its clocks says so: somebody else wrote it.
+    if before < Phase::Terminal && phase_of(next.clocks.vitality()) < Phase::Terminal {
+        return Some(DeathTrigger::OwnerKillSwitch);
+    }
     let Clocks { economic, epistemic, stochastic } = next.clocks;
     Some(if economic <= epistemic.min(stochastic) {
-        DeathTrigger::Exhaustion
+        economy.cause()
     } else if epistemic <= stochastic {
         DeathTrigger::Staleness
     } else {

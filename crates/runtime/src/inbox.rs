@@ -4,14 +4,18 @@
 //! inbox/000000001794700800-0x1f….json      a signed grant, put there whole by a rename
 //! inbox/done/000000001794700800-0x1f….json  the same when it was looked at, with what came of it
 //! inbox/end                               the owner revoked everything, and wants it to die
+//! inbox/rotate                            he wants another key in the place of the one that it names
+//! inbox/answer-0x…                        he answered a question, in his ledger
 //! ```
 //!
-//! Nothing in it is authority: a grant counts by its signature, an end by the chain. What is no grant is refused with words, and stops
+//! Nothing in it is authority: a grant counts by its signature, an end by the chain, an answer by the ledger, and the next key of a
+//! rotation by the grant that he signs for it. What is no grant is refused with words, and stops
 //! nobody.
 
 use crate::Inbox;
+use alloy_primitives::Address;
 use async_trait::async_trait;
-use golem_custody::BoxError;
+use golem_custody::{BoxError, IntentId};
 use golem_delegation::Delegation;
 use serde_json::{Value, json};
 use std::{
@@ -37,6 +41,12 @@ const GLANCE: Duration = Duration::from_millis(500);
 const DONE: &str = "done";
 /// That the owner wants it to die.
 const END: &str = "end";
+/// That he wants another key.
+const ROTATE: &str = "rotate";
+/// How a word begins that he has answered something.
+const ANSWER: &str = "answer-";
+/// Most bytes of an address, and the end of its line.
+const ADDRESS: u64 = 64;
 
 /// Why an inbox cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +98,16 @@ impl FolderInbox {
     /// Says that the end of its grants is the owner's will for it to die.
     pub fn ask_end(&self) -> Result<(), InboxError> {
         self.written(&self.folder.join(END), b"its owner revoked everything\n")
+    }
+
+    /// Says that the owner wants another key in the place of this one.
+    pub fn ask_rotation(&self, key: Address) -> Result<(), InboxError> {
+        self.written(&self.folder.join(ROTATE), format!("{key}\n").as_bytes())
+    }
+
+    /// Says that there is an answer to this question in the owner's ledger: it need not wait for the next tick.
+    pub fn tell_answer(&self, intent: IntentId) -> Result<(), InboxError> {
+        self.written(&self.folder.join(format!("{ANSWER}{}", intent.0)), b"answered\n")
     }
 
     /// How many letters nobody looked at.
@@ -204,7 +224,7 @@ impl Inbox for FolderInbox {
         loop {
             // A folder that cannot be read is the next tick's to tell of.
             let now: HashSet<String> =
-                self.letters().unwrap_or_default().into_iter().chain(self.end_file()).collect();
+                self.letters().unwrap_or_default().into_iter().chain(self.words()).collect();
             let new = {
                 let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
                 let new = !now.is_subset(&seen);
@@ -219,12 +239,38 @@ impl Inbox for FolderInbox {
     }
 
     async fn end_asked(&self) -> Result<bool, BoxError> {
-        Ok(self.end_file().is_some())
+        Ok(self.folder.join(END).is_file())
+    }
+
+    async fn rotation_asked(&self) -> Result<Option<Address>, BoxError> {
+        let mut text = String::new();
+        let read = match File::open(self.folder.join(ROTATE)) {
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.and_then(|file| file.take(ADDRESS).read_to_string(&mut text)),
+        };
+        // What is no address names no key.
+        Ok(read.ok().and_then(|_length| text.trim().parse().ok()))
+    }
+
+    async fn noticed(&self) -> Result<(), BoxError> {
+        for name in self.words().filter(|name| name != END) {
+            match fs::remove_file(self.folder.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(self.fault()(error).into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
 impl FolderInbox {
-    fn end_file(&self) -> Option<String> {
-        self.folder.join(END).is_file().then(|| END.to_owned())
+    /// Names of files that are words and no letters.
+    fn words(&self) -> impl Iterator<Item = String> {
+        let is_word = |name: &String| name == END || name == ROTATE || name.starts_with(ANSWER);
+        let folder = self.folder.clone();
+        let names = named(&self.folder).unwrap_or_default();
+        names.into_iter().filter(is_word).filter(move |name| folder.join(name).is_file())
     }
 }

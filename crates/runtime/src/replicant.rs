@@ -24,30 +24,36 @@ use crate::{Golem, GolemEvent, Outcome, TickError, crash};
 use alloy_primitives::{Address, B256, Bytes, Selector, U256, keccak256};
 use alloy_sol_types::SolCall as _;
 use bardo_bindings::{
-    GolemLifecycle, ReplicantBudgetEnforcer,
-    framework::{DELEGATION_MANAGER, ENTRY_POINT},
-    golem_attestations, golem_lifecycle, golem_registry, replicant_budget_enforcer,
+    GolemLifecycle, ReplicantBudgetEnforcer, framework::DELEGATION_MANAGER, golem_lifecycle,
+    replicant_budget_enforcer,
 };
-use golem_chain::{environment, observe};
+use golem_chain::{Node, environment, observe};
 use golem_custody::{
     ChildGrant, Denial, DenialCode, Execution, Handing, IntentId, Introduction, SessionSigner as _,
     Spent, Steps as _,
 };
 use golem_delegation::{
     Delegation, PermissionContext,
-    blast_radius::{Ended, Life as GrantLife},
+    blast_radius::{Dollars, Ended, Life as GrantLife},
     grant::{GrantError, Parent, Phase, Replicant as Terms},
 };
 use golem_safety::SigningFacts;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// Where they are kept. Each change is one record of the audit chain.
-const CELL: &str = "replicants";
+/// Where it is kept which ones there are, and what each one's own place begins with. Each change is one record of the audit chain.
+pub(crate) const CELL: &str = "replicants";
+const CELL_OF: &str = "replicant.";
+/// What children were asked with and did not answer yet.
+const ASKED: &str = "introductions";
+/// Seconds for which an introduction may be made.
+const ASKED_FOR: u64 = 3_600;
+/// Most of these that are open at a time.
+const MOST_ASKED: usize = 32;
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 /// Most that live at a time.
-const MOST: usize = 16;
+pub const MOST_REPLICANTS: usize = 16;
 /// How many of those that ended are kept beside the log, for whoever is made in their place.
 const MOST_ENDED: usize = 16;
 
@@ -128,6 +134,9 @@ pub struct Child {
     pub not_after: u64,
     /// What the chain had counted for its name before it was made, in micro-dollars.
     pub counted: u64,
+    /// What it was asked with when it introduced itself: that is used up.
+    #[serde(default)]
+    pub nonce: B256,
     /// Its grant, signed once it lives.
     pub grant: Delegation,
     /// The parent's, which it hangs on.
@@ -167,16 +176,51 @@ impl Spawning {
     }
 }
 
+/// What a child was asked with, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Asked {
+    nonce: B256,
+    at: u64,
+}
+
 impl Golem {
-    /// What a child has to say to be this one's.
-    pub async fn asks_for_a_child(&self, key: Address, nonce: B256) -> Introduction {
-        Introduction {
-            chain_id: self.node.chain_id(),
-            golem: self.id,
-            parent: self.grant.delegate,
-            child: key,
-            nonce,
-        }
+    /// What a child has to say to be this one's; its key is for itself to write. The nonce is given out here, is on the disk before anybody
+    /// has it, and counts for one child and an hour (INV-10).
+    pub async fn asks_for_a_child(&self, nonce: B256) -> Result<Introduction, TickError> {
+        let children = self.children().await?;
+        let (version, mut asked) = self.read_asked(&children).await?;
+        asked.retain(|one| one.nonce != nonce);
+        asked.push(Asked { nonce, at: self.now() });
+        let old = asked.len().saturating_sub(MOST_ASKED);
+        asked.drain(..old);
+        self.keep_asked(version, &asked).await?;
+        Ok(self.introduction(Address::ZERO, nonce))
+    }
+
+    const fn introduction(&self, child: Address, nonce: B256) -> Introduction {
+        let parent = self.grant.delegate;
+        Introduction { chain_id: self.node.chain_id(), golem: self.id, parent, child, nonce }
+    }
+
+    /// What was given out, and neither used nor too old.
+    async fn read_asked(&self, children: &[Child]) -> Result<(u64, Vec<Asked>), TickError> {
+        let Some(step) = self.store.load(ASKED).await.map_err(TickError::Books)? else {
+            return Ok((0, Vec::new()));
+        };
+        let mut asked: Vec<Asked> = serde_json::from_value(step.value)
+            .map_err(|error: serde_json::Error| TickError::Books(error.into()))?;
+        let now = self.now();
+        asked.retain(|one| {
+            let used = children.iter().any(|child| child.nonce == one.nonce);
+            !used && now.saturating_sub(one.at) <= ASKED_FOR
+        });
+        Ok((step.version, asked))
+    }
+
+    async fn keep_asked(&self, version: u64, asked: &[Asked]) -> Result<(), TickError> {
+        let value = serde_json::to_value(asked).map_err(|error| TickError::Books(error.into()))?;
+        self.store.advance(ASKED, version, &value, self.now()).await.map_err(TickError::Books)
     }
 
     /// Its children, the oldest first; of those that ended, the last ones.
@@ -184,21 +228,37 @@ impl Golem {
         Ok(self.read_children().await?.1)
     }
 
+    /// Which ones there are is one record, and each of them another: all of them in one would be longer than a record may be.
     async fn read_children(&self) -> Result<(u64, Vec<Child>), TickError> {
         let Some(step) = self.store.load(CELL).await.map_err(TickError::Books)? else {
             return Ok((0, Vec::new()));
         };
         let unread = |error: serde_json::Error| TickError::Books(error.into());
-        Ok((step.version, serde_json::from_value(step.value).map_err(unread)?))
+        let keys: Vec<Address> = serde_json::from_value(step.value).map_err(unread)?;
+        let mut all = Vec::new();
+        for key in keys {
+            let kept = self.store.load(&cell_of(key)).await.map_err(TickError::Books)?;
+            if let Some(kept) = kept {
+                all.push(serde_json::from_value(kept.value).map_err(unread)?);
+            }
+        }
+        Ok((step.version, all))
     }
 
-    /// Writes down what became of one, in the place of what was known of its key.
+    /// Writes down what became of one, in the place of what was known of its key. One that is not in the list yet is nobody: nothing is
+    /// signed for it.
     async fn keep_child(&self, child: &Child) -> Result<(), TickError> {
+        let unread = |error: serde_json::Error| TickError::Books(error.into());
+        let cell = cell_of(child.key);
+        let known = self.store.load(&cell).await.map_err(TickError::Books)?;
+        let value = serde_json::to_value(child).map_err(unread)?;
+        let from = known.map_or(0, |known| known.version);
+        self.store.advance(&cell, from, &value, self.now()).await.map_err(TickError::Books)?;
         let (version, mut all) = self.read_children().await?;
-        match all.iter_mut().find(|one| one.key == child.key) {
-            Some(known) => *known = child.clone(),
-            None => all.push(child.clone()),
+        if all.iter().any(|one| one.key == child.key) {
+            return Ok(());
         }
+        all.push(child.clone());
         let ended = |one: &Child| matches!(one.upbringing, Upbringing::Ended { .. });
         let mut over = all.iter().filter(|one| ended(one)).count().saturating_sub(MOST_ENDED);
         all.retain(|one| {
@@ -206,7 +266,8 @@ impl Golem {
             over = over.saturating_sub(usize::from(forgotten));
             !forgotten
         });
-        let value = serde_json::to_value(&all).map_err(|error| TickError::Books(error.into()))?;
+        let keys: Vec<Address> = all.iter().map(|one| one.key).collect();
+        let value = serde_json::to_value(&keys).map_err(unread)?;
         self.store.advance(CELL, version, &value, self.now()).await.map_err(TickError::Books)
     }
 
@@ -224,15 +285,22 @@ impl Golem {
         if let Some(known) = children.iter().find(|one| one.key == key) {
             return self.goes_on_with(known).await;
         }
-        if children.iter().filter(|one| one.lives()).count() >= MOST {
-            let reason = format!("{MOST} children live already, and no more can be looked after");
+        if children.iter().filter(|one| one.lives()).count() >= MOST_REPLICANTS {
+            let reason =
+                format!("{MOST_REPLICANTS} children live already, and no more can be looked after");
             return Ok(Spawning::refused(DenialCode::PolicyBatch, reason));
+        }
+        let most = self.charter.spend_cap;
+        if errand.budget > most {
+            let (asked, most) = (Dollars(U256::from(errand.budget)), Dollars(U256::from(most)));
+            let reason = format!("{asked} are more than its parent's own budget of {most}");
+            return Ok(Spawning::refused(DenialCode::Budget, reason));
         }
         let id = keccak256(
             [b"bardo replicant ".as_slice(), self.id.as_slice(), key.as_slice()].concat(),
         );
         let not_after = self.now().saturating_add(errand.lifespan);
-        self.makes(id, errand, not_after, key).await
+        self.makes(id, errand, not_after, &introduced.introduction).await
     }
 
     /// Makes a child in the place of one that ended with its parent's last grant: a key of its own, and what was left of budget and
@@ -269,7 +337,7 @@ impl Golem {
             return Ok(Spawning::refused(DenialCode::Budget, reason));
         }
         let errand = Errand { budget: left, lifespan, ..last.errand.clone() };
-        self.makes(before, &errand, last.not_after, key).await
+        self.makes(before, &errand, last.not_after, &introduced.introduction).await
     }
 
     /// Its process is gone, and its key with it.
@@ -301,15 +369,30 @@ impl Golem {
             return no(DenialCode::NotTheDelegate, "it looks on, and has nothing to hand on");
         }
         let Introduced { introduction, proof } = introduced;
-        let asked = self.asks_for_a_child(introduction.child, introduction.nonce).await;
-        if *introduction != asked {
+        if *introduction != self.introduction(introduction.child, introduction.nonce) {
             let reason = "it introduces itself to another parent, or on another chain";
             return no(DenialCode::PolicyParty, reason);
         }
         if !introduction.is_proved_by(proof) {
             return no(DenialCode::PolicyParty, "it does not show that the key is its own");
         }
+        if !self.was_asked(introduction).await? {
+            let reason = "it was not asked with this, or that was used or is an hour old";
+            return no(DenialCode::IntentUsed, reason);
+        }
         Ok(None)
+    }
+
+    /// Whether this very introduction was asked for: an old one, of whoever has it, makes nobody (INV-10). The same once more is of the
+    /// child that it made, and goes on with that one.
+    async fn was_asked(&self, introduction: &Introduction) -> Result<bool, TickError> {
+        let children = self.children().await?;
+        let of = |one: &&Child| one.nonce == introduction.nonce && one.nonce != B256::ZERO;
+        if let Some(used) = children.iter().find(of) {
+            return Ok(used.key == introduction.child);
+        }
+        let (_, asked) = self.read_asked(&children).await?;
+        Ok(asked.iter().any(|one| one.nonce == introduction.nonce))
     }
 
     /// A grant within its own, written down.
@@ -318,8 +401,9 @@ impl Golem {
         id: B256,
         errand: &Errand,
         not_after: u64,
-        key: Address,
+        introduction: &Introduction,
     ) -> Result<Spawning, TickError> {
+        let Introduction { child: key, nonce, .. } = *introduction;
         let Errand { targets, methods, calls, .. } = errand.clone();
         // The chain counts by name and by whoever hands on: with the same key the old sum stands, with another one none does.
         let counted = self.counted(self.grant.delegate, id).await?;
@@ -343,27 +427,29 @@ impl Golem {
         let errand = errand.clone();
         let above = self.grant.clone();
         let upbringing = Upbringing::Asked;
-        let child = Child { id, key, errand, not_after, counted, grant, above, upbringing };
+        let child = Child { id, key, errand, not_after, counted, nonce, grant, above, upbringing };
         self.keep_child(&child).await?;
+        // Used with the child, in one write; here it is only no longer kept as open.
+        let (version, asked) = self.read_asked(&self.children().await?).await?;
+        self.keep_asked(version, &asked).await?;
         crash::at("replicant.asked");
         self.goes_on_with(&child).await
     }
 
-    /// Judged once more by its own policy's side, bound by bound, whoever wrote it.
-    fn within(&self, child: Delegation) -> Handing {
-        let facts = SigningFacts {
+    /// Who signs, and for which contracts.
+    pub(crate) fn signing_facts(&self) -> SigningFacts {
+        SigningFacts {
             chain_id: self.node.chain_id(),
             manager: DELEGATION_MANAGER,
-            entry_point: ENTRY_POINT,
-            registry: golem_registry(),
-            attestations: golem_attestations(),
-            owner: self.owner,
-            agent_key: self.grant.delegate,
             session_account: self.grant.delegate,
             environment: environment(),
             now: self.now(),
-        };
-        ChildGrant::judge(&self.context, child, &self.cage, &facts)
+        }
+    }
+
+    /// Judged once more by its own policy's side, bound by bound, whoever wrote it.
+    fn within(&self, child: Delegation) -> Handing {
+        ChildGrant::judge(&self.context, child, &self.cage, &self.signing_facts())
     }
 
     /// From where it is to where it lives.
@@ -442,8 +528,8 @@ impl Golem {
         })))
     }
 
-    /// Sees which of its children are over.
-    pub(crate) async fn look_after_children(&self) -> Result<(), TickError> {
+    /// Sees which of its children are over, and writes down why.
+    pub async fn look_after_children(&self) -> Result<(), TickError> {
         for child in self.children().await?.into_iter().filter(Child::lives) {
             if let Some(cause) = self.end_of(&child).await? {
                 self.ends(child, &cause).await?;
@@ -462,14 +548,10 @@ impl Golem {
 
     /// What the chain has against it; none while it may act.
     async fn end_of(&self, child: &Child) -> Result<Option<String>, TickError> {
-        let context = child.context()?;
-        let seen = observe(&self.node, DELEGATION_MANAGER, &context, &[]).await?;
-        let at = seen.block.timestamp;
-        let life = GrantLife::of(&context, &environment(), at, &seen.facts)?;
+        let (ended, at) = ended_at(&self.node, &child.context()?).await?;
         let spent = self.spent_by(child).await?;
-        Ok(match life.ended {
-            Some(Ended::WindowRefuses { .. }) => Some("its parent has another grant".to_owned()),
-            Some(ended) => Some(ended.to_string()),
+        Ok(match ended {
+            Some(ended) => Some(cause(&ended)),
             None if at > child.not_after => Some("its time is over".to_owned()),
             None if spent >= child.errand.budget => Some("its budget is spent".to_owned()),
             None => None,
@@ -526,6 +608,36 @@ impl Golem {
             }
         }
         Ok(all)
+    }
+}
+
+/// What the chain has against these links, and the second in which it said so.
+async fn ended_at(
+    node: &Node,
+    context: &PermissionContext,
+) -> Result<(Option<Ended>, u64), TickError> {
+    let seen = observe(node, DELEGATION_MANAGER, context, &[]).await?;
+    let at = seen.block.timestamp;
+    Ok((GrantLife::of(context, &environment(), at, &seen.facts)?.ended, at))
+}
+
+/// Where one is kept.
+pub(crate) fn cell_of(key: Address) -> String {
+    format!("{CELL_OF}{key:x}")
+}
+
+/// Why one can do nothing any more, in words.
+fn cause(ended: &Ended) -> String {
+    match ended {
+        Ended::WindowRefuses { .. } => "its parent has another grant".to_owned(),
+        Ended::Closed { .. } => "its parent is dead".to_owned(),
+        Ended::Deregistered { .. } => "its parent was taken off the register".to_owned(),
+        Ended::EpochRevoked { .. }
+        | Ended::GenerationRevoked { .. }
+        | Ended::Disabled { .. }
+        | Ended::NonceRaised { .. } => format!("its parent's grant is revoked: {ended}"),
+        Ended::Expired { .. } => format!("its time is over: {ended}"),
+        ended => ended.to_string(),
     }
 }
 

@@ -2,10 +2,12 @@
 
 use crate::{
     Clock, DeathError, DeathTrigger, Golem, GolemEvent, Passing, Rhythm, TickError, Ticked,
+    notice::kind_of,
 };
 use bardo_bindings::framework::DELEGATION_MANAGER;
-use golem_chain::{Heads, WatchFault, watch};
+use golem_chain::{End, Heads, WatchFault, ended, watch};
 use golem_custody::Denial;
+use golem_delegation::Delegation;
 use std::{
     pin::{Pin, pin},
     time::Duration,
@@ -13,10 +15,6 @@ use std::{
 
 /// Most that a pause after a fault is doubled.
 const MOST_DOUBLED: u32 = 6;
-/// How often a chain on this machine is asked for a block.
-const NEAR: Duration = Duration::from_millis(100);
-/// How often another one is: about as often as it has one.
-const FAR: Duration = Duration::from_secs(2);
 
 /// What is to be said of a life as it goes on.
 #[derive(Debug)]
@@ -47,6 +45,8 @@ pub enum Pulse<'a> {
     },
     /// Its grant cannot be watched: that it ended will be known with the next tick, and not before.
     Unwatched(&'a WatchFault),
+    /// A block says that its grant is over, and why.
+    GrantEnded(&'a End),
 }
 
 /// How a run came to its end.
@@ -62,7 +62,7 @@ pub enum Ending {
 /// Why a pause is over.
 enum Woken {
     Due,
-    GrantEnded,
+    GrantEnded(End),
     Unwatched(WatchFault),
 }
 
@@ -77,11 +77,28 @@ impl Golem {
         mut say: impl FnMut(Pulse<'_>),
     ) -> Ending {
         let mut stop = pin!(stop);
-        // A death that was accepted is all that is left to do (INV-9).
-        if let Ok(Some(dying)) = self.dying().await {
-            return self.passes_away(clock, stop, dying.trigger(), say).await;
-        }
         let mut faults = 0;
+        loop {
+            match self.dying().await {
+                Ok(None) => break,
+                // A death that was accepted is all that is left to do (INV-9).
+                Ok(Some(dying)) => {
+                    return self.passes_away(clock, stop, dying.trigger(), say).await;
+                }
+                // One that cannot be read may be accepted: nothing is done until it can (INV-4).
+                Err(error) => {
+                    let pause = pause(&self.rhythm, faults);
+                    say(Pulse::NotSettled { error: &error, pause });
+                    faults = faults.saturating_add(1);
+                    tokio::select! {
+                        biased;
+                        () = &mut stop => return Ending::Stopped,
+                        () = clock.passes(pause) => {}
+                    }
+                }
+            }
+        }
+        faults = 0;
         let mut watched = true;
         // Whether it can act is another than when it was last awake, as of a key that went with its process: it looks at once.
         let mut at_once = self.lane.is_some() == self.life.observing.is_some();
@@ -99,7 +116,14 @@ impl Golem {
                 say(Pulse::Unwatched(fault));
                 continue;
             }
-            let error = match self.beats(clock).await {
+            let end = match &woken {
+                Woken::GrantEnded(end) => {
+                    say(Pulse::GrantEnded(end));
+                    Some(end)
+                }
+                _ => None,
+            };
+            let error = match self.beats(clock, end).await {
                 Ok((ticked, None)) => {
                     faults = 0;
                     say(Pulse::Ticked(&ticked));
@@ -152,7 +176,14 @@ impl Golem {
     }
 
     /// One tick, and what it dies of. One that comes too late is told of.
-    async fn beats(&mut self, clock: &Clock) -> Result<(Ticked, Option<DeathTrigger>), TickError> {
+    async fn beats(
+        &mut self,
+        clock: &Clock,
+        end: Option<&End>,
+    ) -> Result<(Ticked, Option<DeathTrigger>), TickError> {
+        if let Some(end) = end {
+            self.tell_of_end(end, clock.now()).await?;
+        }
         let missed = self.rhythm.missed_ticks(self.life.next_at, clock.now());
         if self.rhythm.is_anomaly(missed) {
             let name = format!("late.{}", self.life.ticks);
@@ -160,6 +191,13 @@ impl Golem {
             self.fabric.emit_once(&name, &event, clock.now()).await?;
         }
         let ticked = self.tick().await?;
+        // The tick may see it before the watch does.
+        if ticked.dies_of == Some(DeathTrigger::GrantEnded) && end.is_none() {
+            let seen = ended(&self.node, DELEGATION_MANAGER, &self.context).await;
+            if let Some(end) = seen.map_err(unseen)? {
+                self.tell_of_end(&end, clock.now()).await?;
+            }
+        }
         let trigger = match (ticked.dies_of, &self.inbox) {
             (Some(DeathTrigger::GrantEnded), Some(inbox))
                 if inbox.end_asked().await.map_err(TickError::Inbox)? =>
@@ -171,13 +209,24 @@ impl Golem {
         Ok((ticked, trigger))
     }
 
+    /// Says why its grant is over, once for each grant.
+    async fn tell_of_end(&self, end: &End, now: u64) -> Result<(), TickError> {
+        let event = GolemEvent::GrantEnded {
+            block: end.block.number,
+            cause: end.cause.code().to_owned(),
+            why: end.cause.to_string(),
+        };
+        self.fabric.emit_once(&end_of(&self.grant), &event, now).await?;
+        self.tell_of_over(&self.grant, kind_of(&end.cause), now).await
+    }
+
     /// Until there is something to do.
     async fn rests(&self, clock: &Clock, watched: bool, faults: u32) -> Woken {
         if let Some(before) = faults.checked_sub(1) {
             clock.passes(pause(&self.rhythm, before)).await;
             return Woken::Due;
         }
-        let mut heads = Heads::of(self.node.clone(), if self.node.is_near() { NEAR } else { FAR });
+        let mut heads = Heads::of(self.node.clone(), self.node.each_block());
         let over = async {
             if !watched {
                 std::future::pending::<()>().await;
@@ -194,10 +243,24 @@ impl Golem {
             () = clock.reaches(self.life.next_at) => Woken::Due,
             () = came => Woken::Due,
             over = over => match over {
-                Ok(_end) => Woken::GrantEnded,
+                Ok(end) => Woken::GrantEnded(end),
                 Err(fault) => Woken::Unwatched(fault),
             },
         }
+    }
+}
+
+/// The name under which the end of a grant is told.
+pub(crate) fn end_of(grant: &Delegation) -> String {
+    let hash = grant.hash().0.to_string();
+    format!("grant.{}", hash.get(..18).unwrap_or(&hash))
+}
+
+fn unseen(fault: WatchFault) -> TickError {
+    match fault {
+        WatchFault::Chain(fault) => fault.into(),
+        WatchFault::Grant(fault) => fault.into(),
+        other => TickError::Books(other.into()),
     }
 }
 

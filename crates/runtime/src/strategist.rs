@@ -7,13 +7,15 @@ use golem_custody::{
     Sustainability, agree, inference_tier,
 };
 use golem_delegation::grant::Phase;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// All of it, in basis points.
 const WHOLE: u128 = 10_000;
 
 /// What an account holds of one token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Held {
     /// In base units.
     pub amount: U256,
@@ -43,7 +45,8 @@ pub struct World {
 }
 
 /// What a Golem can want. Money in micro-dollars.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Wish {
     /// One token for another, at the market.

@@ -1,11 +1,15 @@
 //! A Golem's last word to its owner: who it was, what it did in numbers, what it learned, and what is left to him.
 
-use crate::{BundleError, DeathTrigger, GolemEvent, Life, bequest, life::CELL};
+use crate::{
+    BundleError, DeathTrigger, GolemEvent, Life,
+    bequest::{self, FOLDER, RUNWAY},
+    life::CELL,
+};
 use alloy_primitives::{Address, B256, U256};
 use bardo_store::{Memory, MemoryKind, Record, Store, Untrusted};
 use golem_chain::printable;
-use golem_custody::{DeathSettlement, DeferredPosition, Holding, IntentId};
-use golem_delegation::blast_radius::Dollars;
+use golem_custody::{DeathSettlement, DeferredPosition, Holding, IntentId, Runways};
+use golem_delegation::{DelegationHash, blast_radius::Dollars};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -159,6 +163,19 @@ pub struct Testament {
     pub settlement: B256,
     /// What is left for its owner to look after.
     pub deferred: Vec<DeferredPosition>,
+    /// His grant for running costs, where it had one: it gave that up, and only he can end it (SPEC D19).
+    #[serde(default)]
+    pub runway: Option<LeftGrant>,
+}
+
+/// A grant that lives on the chain, and that nobody uses any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LeftGrant {
+    /// Its hash.
+    pub delegation_hash: DelegationHash,
+    /// The first second in which it is over by itself.
+    pub expires_at: u64,
 }
 
 impl Testament {
@@ -183,13 +200,14 @@ impl Testament {
             deeds: Deeds::of(&records),
             worth: Worth {
                 start: records.iter().find_map(worth),
-                peak: life.high_water,
+                peak: life.peak(),
                 end: life.worth,
             },
             cost: life.cost,
             lessons: Lesson::of(&memories),
             settlement: settlement.hash(),
             deferred: settlement.positions_deferred().to_vec(),
+            runway: left_grant(store).await?,
         })
     }
 
@@ -201,10 +219,11 @@ impl Testament {
         let cause = match self.cause {
             DeathTrigger::Age => "Its time was over.",
             DeathTrigger::Exhaustion => "It could not pay for itself.",
+            DeathTrigger::Expiry => "Its grant, or its machine, had no time left.",
+            DeathTrigger::Loss => "It lost all that its owner bears.",
             DeathTrigger::Staleness => "It no longer understood its world.",
             DeathTrigger::OwnerKillSwitch => "It was ended by its owner, or by whom he let do it.",
             DeathTrigger::GrantEnded => "Its grant was taken, or ended.",
-            DeathTrigger::PolicyViolation => "It did what its policy forbids.",
         };
         let mut text = format!(
             "# Testament\n\n\
@@ -240,8 +259,16 @@ impl Testament {
             let _ = writeln!(text, "- {kind}, {times} times, last {}: {words}", date(*at));
         }
         text.push_str("\n## What is left to you\n\n");
-        if self.deferred.is_empty() {
+        if self.deferred.is_empty() && self.runway.is_none() {
             text.push_str("Nothing stayed open.\n");
+        }
+        if let Some(LeftGrant { delegation_hash, expires_at }) = self.runway {
+            let _ = writeln!(
+                text,
+                "- Your grant {delegation_hash} for its running costs. It gave that up and its key is wiped, and on the chain it \
+                 counts until {} unless you end it: `bardo delegation revoke --context {FOLDER}/{RUNWAY} --rpc URL`, in its folder.",
+                date(expires_at)
+            );
         }
         for DeferredPosition { of, amount, reason, transaction } in &self.deferred {
             let what = match of {
@@ -258,6 +285,15 @@ impl Testament {
         let _ = writeln!(text, "\nSettlement {}, as the registry has it.", self.settlement);
         text
     }
+}
+
+/// The runway that it gave up before its end.
+async fn left_grant(store: &Store) -> Result<Option<LeftGrant>, BundleError> {
+    let runway = Runways::new(store).ended().await?;
+    Ok(runway.and_then(|runway| {
+        let (delegation_hash, expires_at) = (runway.grant()?, runway.expires_at);
+        Some(LeftGrant { delegation_hash, expires_at })
+    }))
 }
 
 /// What the holdings were worth by a record of a tick.

@@ -12,16 +12,16 @@
 //! has; each effect has a name under which it is made once.
 
 use crate::{
-    DeathTrigger, Golem, GolemEvent, RevocationReason, Testament, TickError,
-    bequest::{gather, keep_bequest, keep_testament},
+    DeathTrigger, Golem, GolemEvent, Outcome, RevocationReason, Testament, TickError,
+    bequest::{gather, keep_bequest, keep_runway, keep_testament},
     crash,
 };
-use alloy_primitives::U256;
+use alloy_primitives::{B256, U256};
 use golem_chain::{EstateError, GrantedEstate};
 use golem_custody::{
-    BoxError, CustodyMode, DeathOrder, DeathSettlement, DeathSteps, Denial, DenialCode, Estate,
-    Exhaustion, ExpiryKind, Judged, Metabolism, RegistryUpdate, Says, SettlementError, Settling,
-    Steps as _, seal,
+    BoxError, CustodyChoice, CustodyMode, DeathOrder, DeathSettlement, DeathSteps, Denial,
+    DenialCode, Estate, Exhaustion, ExpiryKind, Judged, Metabolism, RegistryUpdate, Runway,
+    Runways, Says, SettlementError, Settling, Steps as _, seal,
 };
 use golem_delegation::grant::Phase;
 use serde::{Deserialize, Serialize};
@@ -128,6 +128,11 @@ impl Golem {
         Ok(self.read_death().await?.map(|(_, at)| at))
     }
 
+    /// Whether it was accepted. What is there and cannot be read is no life (INV-4).
+    pub(crate) async fn is_dying(&self) -> Result<bool, TickError> {
+        Ok(self.store.load(CELL).await.map_err(TickError::Books)?.is_some())
+    }
+
     async fn read_death(&self) -> Result<Option<(u64, Dying)>, DeathError> {
         let Some(step) = self.store.load(CELL).await.map_err(DeathError::Books)? else {
             return Ok(None);
@@ -161,19 +166,26 @@ impl Golem {
 
     /// Goes on from where it is.
     pub async fn goes_on_dying(&mut self) -> Result<Passing, DeathError> {
+        // All that is left to do brings what it has to its owner: he is not asked whether it may (SPEC D18, INV-9).
+        if self.mandate.consent.take().is_some() {
+            self.take_its_lane().await.map_err(TickError::from)?;
+        }
         loop {
             let Some((version, at)) = self.read_death().await? else {
                 return Err(DeathError::Alive);
             };
             let next = match at {
                 Dying::Accepted { trigger, vitality, at } => {
-                    self.accepts(trigger, vitality).await?;
+                    if let Some(denial) = self.accepts(trigger, vitality).await? {
+                        return Ok(Passing::Waits(denial));
+                    }
                     match self.settles(trigger).await? {
                         Settling::Done(death) => Dying::Settled { trigger, at, death },
                         Settling::Halted(denial) => return Ok(Passing::Waits(denial)),
                     }
                 }
                 Dying::Settled { trigger, at, death } => {
+                    self.lets_go(trigger).await?;
                     self.children_end().await?;
                     let reflected = self.reflects(trigger, at, &death).await;
                     reflected.map_err(DeathError::Legacy)?;
@@ -189,39 +201,94 @@ impl Golem {
         }
     }
 
-    /// What the world is told: that it is in its last phase, and what it held of others' leave.
-    async fn accepts(&self, trigger: DeathTrigger, vitality: u16) -> Result<(), DeathError> {
+    /// What the world is told: that it is in its last phase, and what it held of others' leave. Or why that waits.
+    async fn accepts(
+        &self,
+        trigger: DeathTrigger,
+        vitality: u16,
+    ) -> Result<Option<Denial>, DeathError> {
         let now = self.now();
         let started = GolemEvent::DeathProtocolStarted { trigger, vitality_score: vitality };
         self.once("started", started, now).await?;
-        let grant = self.grant.hash().0;
-        let terminal = GolemEvent::GolemTerminal { golem_id: self.id, permission_ids: vec![grant] };
+        let runways = Runways::new(self.store.as_ref());
+        // Given up before a crash it is what it had all the same.
+        let runway = match runways.at().await.map_err(TickError::from)? {
+            None => runways.ended().await.map_err(TickError::from)?,
+            runway => runway,
+        };
+        let grants = runway.iter().filter_map(Runway::grant).chain([self.grant.hash()]);
+        let permission_ids = grants.map(|grant| grant.0).collect();
+        let terminal = GolemEvent::GolemTerminal { golem_id: self.id, permission_ids };
         self.once("terminal", terminal, now).await?;
+        // Runway first, the trading grant after Settlement, the key last (SPEC D18).
+        if let Some(runway) = runways.end(now).await.map_err(TickError::from)? {
+            if let Some(folder) = &self.folder {
+                let kept = keep_runway(folder, &runway.context);
+                kept.map_err(|error| DeathError::Legacy(error.into()))?;
+            }
+            if runway.expires_at > now {
+                let cause = "it gave up its runway, and redeems no more of it; the grant is its owner's to revoke";
+                let id = runway.grant().map(|grant| grant.0);
+                self.once("revoked-runway", self.revoked(trigger, cause, id), now).await?;
+            }
+        }
+        self.tells_the_registry(trigger, vitality).await
+    }
+
+    /// That it is in its last phase, and how long its log is; or why that waits. Without it the charter lets nothing be settled.
+    async fn tells_the_registry(
+        &self,
+        trigger: DeathTrigger,
+        vitality: u16,
+    ) -> Result<Option<Denial>, DeathError> {
+        let Some(lane) = &self.lane else { return Ok(None) };
+        // What was signed before may be that very word: it is not said beside it. What came of it is in the books, or still open.
+        drop(lane.finish().await);
+        let entry = self.registry.entry(self.id).await.map_err(TickError::from)?;
+        let entry = entry
+            .filter(|entry| !entry.state.closed && entry.agent_key == Some(self.grant.delegate));
+        let Some(entry) = entry else { return Ok(None) };
+        let order = self.order(trigger);
+        if entry.state.phase < Phase::Terminal {
+            let says = Says::Vitality { phase: Phase::Terminal, score: vitality };
+            let (name, _) = self.unused(order.effect("terminal")).await?;
+            let update = RegistryUpdate { golem: self.id, says };
+            if let Some(denial) = in_the_way(self.land(Judged::said(name, update)).await?) {
+                return Ok(Some(denial));
+            }
+        }
+        // The last word about the log while there is a key: what comes after it hangs on it. One that is refused holds up no death.
+        let (name, anchored) = self.unused(order.effect("anchor")).await?;
+        if !anchored {
+            let _ = self.anchor_as(name).await?;
+        }
+        Ok(None)
+    }
+
+    /// That it gave up a permission.
+    fn revoked(
+        &self,
+        trigger: DeathTrigger,
+        cause: &str,
+        permission_id: Option<B256>,
+    ) -> GolemEvent {
         let reason = match trigger {
             DeathTrigger::OwnerKillSwitch => RevocationReason::OwnerKillSwitch,
-            DeathTrigger::PolicyViolation => RevocationReason::PolicyViolation,
             _ => RevocationReason::Terminal,
         };
-        let revoked = GolemEvent::PermissionRevoked {
-            golem_id: self.id,
-            reason,
-            cause: "it ends its own side; the grant itself is its owner's to revoke".to_owned(),
-            revoked_count: 1,
-        };
+        let (golem_id, cause) = (self.id, cause.to_owned());
+        GolemEvent::PermissionRevoked { golem_id, reason, cause, revoked_count: 1, permission_id }
+    }
+
+    /// What Settlement ended on its side: with the key, all that it could do by its grant.
+    async fn lets_go(&self, trigger: DeathTrigger) -> Result<(), DeathError> {
+        let now = self.now();
+        let kind = self.kind(trigger);
+        let cause = "its key is wiped, and nobody redeems its grant any more; the grant is its owner's to revoke";
+        let revoked = self.revoked(trigger, cause, Some(self.grant.hash().0));
         self.once("revoked", revoked, now).await?;
-        let entry = self.registry.entry(self.id).await.map_err(TickError::from)?;
-        let speaks = entry.is_some_and(|entry| {
-            entry.state.phase < Phase::Terminal && entry.agent_key == Some(self.grant.delegate)
-        });
-        if speaks && self.lane.is_some() {
-            let says = Says::Vitality { phase: Phase::Terminal, score: vitality };
-            let name = self.order(trigger).effect("terminal");
-            let update = RegistryUpdate { golem: self.id, says };
-            let _ = self.land(Judged::said(name, update)).await?;
-            // The last word about the log while there is a key: what comes after it hangs on it.
-            let _ = self.anchor_as(self.order(trigger).effect("anchor")).await?;
-        }
-        Ok(())
+        self.tell_of_over(&self.grant, kind, now).await?;
+        Ok(self.tell_of_wiped(self.grant.delegate, kind, now).await?)
     }
 
     async fn once(&self, name: &str, event: GolemEvent, now: u64) -> Result<(), DeathError> {
@@ -230,17 +297,23 @@ impl Golem {
         Ok(())
     }
 
-    fn order(&self, trigger: DeathTrigger) -> DeathOrder {
-        let cause = match trigger {
+    /// What ended its grant.
+    fn kind(&self, trigger: DeathTrigger) -> ExpiryKind {
+        match trigger {
             DeathTrigger::GrantEnded if self.charter.window.end() <= self.now() => {
                 ExpiryKind::NaturalExpiry
             }
             DeathTrigger::GrantEnded | DeathTrigger::OwnerKillSwitch => ExpiryKind::OwnerRevocation,
             _ => ExpiryKind::Relinquished,
-        };
-        let metabolism = Metabolism { balance: 0, daily_revenue: 0, daily_costs: self.costs };
+        }
+    }
+
+    fn order(&self, trigger: DeathTrigger) -> DeathOrder {
+        let (cause, life) = (self.kind(trigger), &self.life);
+        let daily_revenue = life.earnings.daily();
+        let metabolism = Metabolism { balance: 0, daily_revenue, daily_costs: self.costs };
         let exhaustion = matches!(trigger, DeathTrigger::Exhaustion)
-            .then(|| Exhaustion::of(&metabolism, 0, self.life.cost))
+            .then(|| Exhaustion::of(&metabolism, life.earnings.lifetime(), life.inference))
             .flatten();
         DeathOrder {
             golem: self.id,
@@ -254,7 +327,11 @@ impl Golem {
         let steps = DeathSteps::new(self.store.as_ref(), U256::ZERO);
         // The first order counts: what it is said to die of later changes nothing.
         if steps.at().await?.is_none() {
-            steps.accept(CustodyMode::Delegation, self.order(trigger), now).await?;
+            let choice = CustodyChoice::new(self.store.as_ref()).at().await;
+            let choice = choice.map_err(TickError::from)?;
+            // A child has chosen nothing: its key is one of its process.
+            let mode = choice.map_or(CustodyMode::Delegation, |choice| choice.mode());
+            steps.accept(mode, self.order(trigger), now).await?;
         }
         if let Some(golem_custody::Settlement::Settled { death, .. }) = steps.at().await? {
             return Ok(Settling::Done(death));
@@ -310,5 +387,20 @@ impl Golem {
         };
         self.fabric.emit_once("death-completed", &completed, self.now()).await?;
         Ok(())
+    }
+}
+
+/// Why a word to the registry did not come through; none where it did.
+fn in_the_way(outcome: Outcome) -> Option<Denial> {
+    match outcome {
+        Outcome::Done => None,
+        Outcome::Refused(denials) => Some(denials.into_iter().next().unwrap_or_else(|| {
+            Denial::new(DenialCode::Phase, "the registry was not told that it is in its last phase")
+        })),
+        Outcome::Failed(denial) => Some(denial),
+        Outcome::Unsettled(why) => {
+            let reason = format!("it is not known whether the registry has its last phase: {why}");
+            Some(Denial::new(DenialCode::Phase, reason))
+        }
     }
 }

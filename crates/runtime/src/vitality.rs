@@ -1,5 +1,6 @@
 //! How much life a Golem has: three clocks, one number, five phases. The tables are in `docs/vitality.md`.
 
+use crate::DeathTrigger;
 use alloy_primitives::{B256, keccak256};
 use golem_custody::{Lifespan, Metabolism};
 use golem_delegation::grant::Phase;
@@ -30,8 +31,8 @@ pub const THRESHOLDS: [(Phase, u16); 5] = [
 /// What the economic clock goes by. Money in micro-dollars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Economy {
-    /// What it lives on.
-    pub metabolism: Metabolism,
+    /// What it lives on; none where nobody can say now what is there.
+    pub metabolism: Option<Metabolism>,
     /// Seconds until its grant ends or its machine stops (SPEC D32).
     pub seconds_left: u64,
     /// What its holdings are worth; none where nobody can say now.
@@ -49,10 +50,24 @@ impl Economy {
         self.means().min(self.time()).min(self.standing())
     }
 
+    /// What this clock ends a life of: the least of its shares.
+    #[must_use]
+    pub fn cause(&self) -> DeathTrigger {
+        let (means, time, standing) = (self.means(), self.time(), self.standing());
+        if time <= means.min(standing) {
+            DeathTrigger::Expiry
+        } else if means <= standing {
+            DeathTrigger::Exhaustion
+        } else {
+            DeathTrigger::Loss
+        }
+    }
+
+    /// What is not known is not lost.
     fn means(&self) -> u16 {
-        match self.metabolism.lifespan() {
-            Lifespan::Endless => WHOLE,
-            Lifespan::Hours(hours) => share(hours.into(), ENOUGH_HOURS.into()),
+        match self.metabolism.map(|metabolism| metabolism.lifespan()) {
+            None | Some(Lifespan::Endless) => WHOLE,
+            Some(Lifespan::Hours(hours)) => share(hours.into(), ENOUGH_HOURS.into()),
         }
     }
 
@@ -64,6 +79,9 @@ impl Economy {
     fn standing(&self) -> u16 {
         let (Some(worth), false) = (self.worth, self.mark == 0) else { return WHOLE };
         let lost = self.mark.saturating_sub(worth);
+        if lost == 0 {
+            return WHOLE;
+        }
         let bound = self.mark.saturating_mul(self.bound_bps.into()) / u128::from(WHOLE);
         share(bound.saturating_sub(lost), bound)
     }

@@ -109,7 +109,7 @@ pub enum Boot {
 /// let Boot::Refused(denial) = Cage::boot(golem_id, b"Do no harm.", None) else { panic!() };
 /// assert_eq!(denial.code, DenialCode::NoPolicy);
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cage {
     published: Published,
 }
@@ -133,22 +133,7 @@ impl Cage {
         constitution: &[u8],
         published: Option<Result<Published, PolicyRefusal>>,
     ) -> Result<Self, Denial> {
-        let published = published
-            .ok_or_else(|| {
-                let reason = format!("the owner of Golem {golem_id} published no policy");
-                Denial::new(DenialCode::NoPolicy, reason)
-            })?
-            .map_err(|refusal| {
-                Denial::new(
-                    DenialCode::PolicyMalformed,
-                    format!("no policy can be read: {refusal}"),
-                )
-            })?;
-        if published.golem_id() != golem_id {
-            let reason =
-                format!("the policy is Golem {}'s, this is {golem_id}", published.golem_id());
-            return Err(Denial::new(DenialCode::PolicyMalformed, reason));
-        }
+        let published = readable(golem_id, published)?;
         let length = constitution.len();
         if length == 0 || length > MOST_CONSTITUTION {
             let reason =
@@ -165,6 +150,53 @@ impl Cage {
             return Err(Denial::new(DenialCode::PolicyConstitution, reason));
         }
         Ok(Self { published })
+    }
+
+    /// The cage under what the owner publishes by now; none where that is what this one is under.
+    ///
+    /// Of two policies the one with the higher version counts: a node that is behind brings no older one back. A policy for another
+    /// constitution is for a Golem that was started with that one, and this one is refused everything.
+    ///
+    /// ```
+    /// # use alloy_primitives::{B256, keccak256};
+    /// # use golem_safety::{Boot, Cage, DenialCode, Policy, Published};
+    /// # let id = B256::repeat_byte(7);
+    /// # let policy = Policy {
+    /// #     constitution_hash: keccak256("Do no harm."), concentration_bps: 3_000, drawdown_bps: 2_000,
+    /// #     spend_per_transaction: 9, spend_per_session: 9, spend_per_day: 9, assets: vec![],
+    /// # };
+    /// # let published = |policy: &Policy, version| {
+    /// #     Some(Published::new(id, policy.clone(), version, policy.hash(id, version)))
+    /// # };
+    /// # let Boot::Caged(cage) = Cage::boot(id, b"Do no harm.", published(&policy, 2)) else { panic!() };
+    /// let tight = Policy { spend_per_transaction: 0, spend_per_day: 0, ..policy.clone() };
+    /// let newer = cage.follow(published(&tight, 3)).unwrap().unwrap();
+    /// assert_eq!(newer.policy().spend_per_day, 0);
+    /// assert!(newer.follow(published(&policy, 2)).unwrap().is_none());
+    ///
+    /// let other = Policy { constitution_hash: keccak256("Do as you like."), ..policy };
+    /// assert_eq!(cage.follow(published(&other, 3)).unwrap_err().code, DenialCode::PolicyConstitution);
+    /// assert_eq!(cage.follow(None).unwrap_err().code, DenialCode::NoPolicy);
+    /// ```
+    pub fn follow(
+        &self,
+        published: Option<Result<Published, PolicyRefusal>>,
+    ) -> Result<Option<Self>, Denial> {
+        let newest = readable(self.published.golem_id(), published)?;
+        let (ours, theirs) = (self.published.version(), newest.version());
+        if theirs < ours || newest == self.published {
+            return Ok(None);
+        }
+        let signed = newest.policy().constitution_hash;
+        let running = self.policy().constitution_hash;
+        if signed != running {
+            let reason = format!(
+                "it was started with the constitution of hash {running}, and by version {theirs} of its owner's policy it is to hold \
+                 itself to {signed}: it does nothing until it is started again with that one"
+            );
+            return Err(Denial::new(DenialCode::PolicyConstitution, reason));
+        }
+        Ok(Some(Self { published: newest }))
     }
 
     /// What it holds the runtime to.
@@ -188,4 +220,24 @@ impl Cage {
             Err(denials) => Verdict::Refused(denials),
         }
     }
+}
+
+/// What was published for a Golem, if it is a policy of his.
+fn readable(
+    golem_id: B256,
+    published: Option<Result<Published, PolicyRefusal>>,
+) -> Result<Published, Denial> {
+    let published = published
+        .ok_or_else(|| {
+            let reason = format!("the owner of Golem {golem_id} published no policy");
+            Denial::new(DenialCode::NoPolicy, reason)
+        })?
+        .map_err(|refusal| {
+            Denial::new(DenialCode::PolicyMalformed, format!("no policy can be read: {refusal}"))
+        })?;
+    if published.golem_id() != golem_id {
+        let reason = format!("the policy is Golem {}'s, this is {golem_id}", published.golem_id());
+        return Err(Denial::new(DenialCode::PolicyMalformed, reason));
+    }
+    Ok(published)
 }

@@ -23,8 +23,8 @@ pub use money::MicroDollars;
 pub use permit::{Call, CallsDigest, Permit};
 pub use policy::{Policy, PolicyRefusal, Published};
 pub use signing::{
-    AccountForm, AuditedHead, ForeignKind, MOST_TYPED_DATA, SessionOperation, Signable,
-    SigningFacts, SigningPermit, SigningVerdict, refuse_typed_data,
+    AuditHead, ForeignKind, MOST_TYPED_DATA, Signable, SigningFacts, SigningPermit, SigningVerdict,
+    refuse_typed_data,
 };
 pub use untrusted::{ForMemory, ForPeople, MOST_SHOWN, Origin, Untrusted};
 pub use valuation::{

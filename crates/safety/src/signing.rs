@@ -1,51 +1,57 @@
-//! What may be signed as typed data: four things, as values. Nothing that arrives as JSON is ever signed (ATK-20, ATK-21).
+//! What a session signs as typed data about itself and its children, as values. Nothing that arrives as JSON is ever signed (ATK-20, ATK-21).
+//!
+//! Transactions and operations are no typed data that anybody hands over: custody makes them of what was judged call by call, and
+//! nobody else can.
 
 mod foreign;
-mod operation;
 
 pub use foreign::{ForeignKind, MOST_TYPED_DATA, refuse_typed_data};
-pub use operation::{AccountForm, SessionOperation};
 
-use crate::{Cage, Denial, DenialCode, Permit};
+use crate::{Cage, Denial, DenialCode};
 use alloy_primitives::{Address, B256};
-use alloy_sol_types::{SolStruct as _, eip712_domain};
+use alloy_sol_types::{Eip712Domain, SolStruct as _, eip712_domain};
 use golem_delegation::{
-    ANY_DELEGATE, Delegation, Environment, GolemAttestation, PermissionContext, Rule,
-    SigningDomain, attenuates,
+    ANY_DELEGATE, Delegation, Environment, PermissionContext, Rule, SigningDomain, attenuates,
 };
+use serde::{Deserialize, Serialize};
 
-mod wire {
+/// The type string is part of what others verify.
+mod typed {
     alloy_sol_types::sol! {
+        /// Signed by a session key.
         struct AuditHead {
-            bytes32 golemId;
+            bytes32 golem;
             uint64 length;
-            bytes32 head;
+            bytes32 hash;
         }
     }
 }
 
-/// Where the audit chain of a Golem stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuditedHead {
+/// The newest record of an audit chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AuditHead {
     /// Whose chain.
-    pub golem_id: B256,
+    pub golem: B256,
     /// How many records there are.
     pub length: u64,
     /// The last one's hash, which holds all before it.
-    pub head: B256,
+    pub hash: B256,
 }
 
-impl AuditedHead {
-    /// What is signed, on one chain.
+impl AuditHead {
+    /// Neither chain nor contract: a log is the same wherever its Golem acts.
+    pub const DOMAIN: Eip712Domain = eip712_domain! { name: "Bardo Audit", version: "1", };
+
+    /// What a session key signs (EIP-712): `AuditHead(bytes32 golem,uint64 length,bytes32 hash)`.
     #[must_use]
-    pub fn digest(&self, chain_id: u64) -> B256 {
-        let domain = eip712_domain! { name: "BardoAudit", version: "1", chain_id: chain_id, };
-        let Self { golem_id, length, head } = *self;
-        wire::AuditHead { golemId: golem_id, length, head }.eip712_signing_hash(&domain)
+    pub fn digest(&self) -> B256 {
+        let Self { golem, length, hash } = *self;
+        typed::AuditHead { golem, length, hash }.eip712_signing_hash(&Self::DOMAIN)
     }
 }
 
-/// All that may be signed as typed data. There is no variant for anything else, and none for bytes or a hash.
+/// All that is judged before it is signed as typed data. There is no variant for anything else, and none for bytes or a hash.
 #[derive(Clone, Copy, Debug)]
 pub enum Signable<'a> {
     /// A grant to a child, out of the session's own.
@@ -56,15 +62,11 @@ pub enum Signable<'a> {
         child: &'a Delegation,
     },
     /// Where the audit chain stands.
-    AuditHead(AuditedHead),
-    /// That the key belongs to its Golem.
-    Attestation(&'a GolemAttestation),
-    /// A redemption by the session's own account, of calls that were judged.
-    UserOperation {
-        /// The operation.
-        operation: &'a SessionOperation,
-        /// Leave to make its calls.
-        permit: &'a Permit,
+    AuditHead {
+        /// The newest record.
+        head: AuditHead,
+        /// What was sealed last; none if nothing was.
+        before: Option<AuditHead>,
     },
 }
 
@@ -75,16 +77,6 @@ pub struct SigningFacts {
     pub chain_id: u64,
     /// The DelegationManager.
     pub manager: Address,
-    /// The ERC-4337 entry point.
-    pub entry_point: Address,
-    /// GolemRegistry.
-    pub registry: Address,
-    /// GolemAttestations.
-    pub attestations: Address,
-    /// The Golem's owner.
-    pub owner: Address,
-    /// The session's key.
-    pub agent_key: Address,
     /// The session's account: the key itself, or a contract that it owns.
     pub session_account: Address,
     /// Enforcers that are known.
@@ -152,11 +144,7 @@ impl Cage {
     pub fn judge_signing(&self, message: &Signable<'_>, facts: &SigningFacts) -> SigningVerdict {
         let judged = match message {
             Signable::SubDelegation { above, child } => sub_delegation(above, child, facts),
-            Signable::AuditHead(head) => self.audit_head(head, facts),
-            Signable::Attestation(said) => self.attestation(said, facts),
-            Signable::UserOperation { operation, permit } => {
-                operation::judge(operation, permit, facts)
-            }
+            Signable::AuditHead { head, before } => self.audit_head(head, before.as_ref()),
         };
         match judged {
             Ok(digest) => SigningVerdict::Permitted(SigningPermit {
@@ -173,45 +161,29 @@ impl Cage {
         }
     }
 
-    fn audit_head(&self, head: &AuditedHead, facts: &SigningFacts) -> Result<B256, Vec<String>> {
-        let ours = self.published().golem_id();
-        let mut against = Vec::new();
-        if head.golem_id != ours {
-            against.push(format!("the audit chain is Golem {}'s, this is {ours}", head.golem_id));
-        }
-        if head.length == 0 || head.head.is_zero() {
-            against.push(format!("an audit chain of {} records has no head", head.length));
-        }
-        unless(against, || head.digest(facts.chain_id))
-    }
-
-    fn attestation(
+    /// A chain only grows: whoever has the key for a moment has no shorter one sealed, and no other one of the same length.
+    fn audit_head(
         &self,
-        said: &GolemAttestation,
-        facts: &SigningFacts,
+        head: &AuditHead,
+        before: Option<&AuditHead>,
     ) -> Result<B256, Vec<String>> {
         let ours = self.published().golem_id();
         let mut against = Vec::new();
-        if said.golem_id != ours {
-            against
-                .push(format!("the attestation is about Golem {}, this is {ours}", said.golem_id));
+        if head.golem != ours {
+            against.push(format!("the audit chain is Golem {}'s, this is {ours}", head.golem));
         }
-        let parties = [
-            ("key", said.agent_key, facts.agent_key),
-            ("owner", said.owner, facts.owner),
-            ("registry", said.registry, facts.registry),
-        ];
-        for (what, named, known) in parties {
-            if named != known {
-                against.push(format!("the attestation names {what} {named}, it is {known}"));
-            }
+        if head.length == 0 || head.hash.is_zero() {
+            against.push(format!("an audit chain of {} records has no head", head.length));
         }
-        let (from, until) = (said.issued_at, said.expires_at);
-        if from > facts.now || facts.now > until {
-            against
-                .push(format!("the attestation holds from {from} to {until}, it is {}", facts.now));
+        if let Some(before) =
+            before.filter(|before| *before != head && head.length <= before.length)
+        {
+            against.push(format!(
+                "record {} was sealed, and record {} is not behind it",
+                before.length, head.length
+            ));
         }
-        unless(against, || said.digest(facts.chain_id, facts.attestations))
+        unless(against, || head.digest())
     }
 }
 

@@ -36,7 +36,7 @@ impl Archive {
 
     /// Records behind `sequence`, the oldest first, at most so many. Nothing about them is verified yet.
     pub fn records_after(&self, sequence: u64, most: u32) -> Result<Vec<Record>, StoreError> {
-        db::read_after(self.0.reading(), sequence, Some(most))
+        db::read_after(self.0.reading(), sequence, most)
     }
 
     /// How many records there are.

@@ -8,28 +8,32 @@ mod books;
 mod cursors;
 mod grimoire;
 mod ledger;
+mod names;
 mod schema;
 mod standing;
 mod steps;
 
 pub(crate) use audit::{
-    Draft, append, audit_head, keep_seal, read_after, read_records, read_seals, refuse_forged,
+    Draft, append, audit_head, keep_seal, newest_seal, read_after, read_records, read_seals,
+    refuse_forged,
 };
 pub(crate) use books::{
-    Request, Settlement, Signed, ended, keep_bid, known, open_intents, reserve, settle, spent_by,
+    Request, Settlement, Signed, ended, forsake, keep_bid, open_intents, reserve, settle,
+    signatures, spent_by,
 };
 pub(crate) use cursors::{advance_cursor, begin_cursor, cursor};
 pub(crate) use grimoire::{list, remember, search};
 pub use ledger::Replying;
 pub(crate) use ledger::{
-    Held, Hold, ask, consume, hold, read_answer, reconcile, release, reply, waiting,
+    Held, Hold, ask, consume, hold, read_answer, reconcile, release, reply, waiting, weigh,
 };
+pub(crate) use names::Names;
 pub(crate) use standing::Standing;
 pub(crate) use steps::{Advance, advance, load};
 
 use crate::{StoreError, place};
 use alloy_primitives::{Address, B256};
-use rusqlite::{Connection, OpenFlags, Savepoint, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Savepoint, Transaction, TransactionBehavior, ffi};
 use std::{path::Path, time::Duration};
 
 /// The seconds of a rolling window.
@@ -47,6 +51,9 @@ const CHECKPOINT: u32 = 4_000;
 /// Statements that stay prepared: all that are written over and over.
 const PREPARED: usize = 64;
 
+/// Most that a connection which writes keeps of the file in memory, in KiB with a minus: two hundred thousand names.
+const CACHE: i32 = -8_192;
+
 /// How long another process may keep a shared file to itself.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -54,6 +61,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Database {
     connection: Connection,
+    /// The file's version for this connection, where nobody else may write: it changes with what others commit, and with nothing else.
+    alone: Option<i64>,
 }
 
 /// Writes that become durable together.
@@ -95,11 +104,12 @@ impl Database {
             })
             .map_err(opening(path))?;
         connection.set_prepared_statement_cache_capacity(PREPARED);
+        connection.pragma_update(None, "cache_size", CACHE).map_err(opening(path))?;
         if let Some(pages) = max_pages {
             connection.pragma_update(None, "max_page_count", pages).map_err(opening(path))?;
         }
         schema::migrate(&mut connection, path, &plan)?;
-        Ok(Self { connection })
+        Ok(Self { connection, alone: None })
     }
 
     /// Opens for reading alone: also what another process has locked, and what lies on a disk that cannot be written.
@@ -111,7 +121,7 @@ impl Database {
             let connection = Connection::open_with_flags(uri, flags).map_err(opening(path))?;
             connection.busy_timeout(PATIENCE).map_err(opening(path))?;
             schema::recognise(&connection, path, &kind.plan())?;
-            Ok(Self { connection })
+            Ok(Self { connection, alone: None })
         };
         place::database_or_nothing(path)?;
         let uri = uri(path);
@@ -125,8 +135,21 @@ impl Database {
         }
     }
 
+    /// From here on nobody else may write. A lock on a file keeps others out as long as that file is there; whoever deletes it lets a
+    /// second process in, and what the first one knows by heart is not true any more. So each transaction looks at the database itself.
+    pub(crate) fn be_alone(&mut self) -> Result<(), rusqlite::Error> {
+        self.alone = Some(version(&self.connection)?);
+        Ok(())
+    }
+
+    /// Begins to write, with the file to itself.
     pub(crate) fn begin(&mut self) -> Result<Batch<'_>, rusqlite::Error> {
-        self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map(Batch)
+        let alone = self.alone;
+        let batch = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        match alone {
+            Some(alone) if version(&batch)? != alone => Err(shared()),
+            _ => Ok(Batch(batch)),
+        }
     }
 
     /// Reads that belong together: what others write meanwhile is not seen.
@@ -257,6 +280,17 @@ fn make_durable(connection: &Connection, path: &Path) -> Result<(), StoreError> 
         }
     }
     Ok(())
+}
+
+/// Changes when another connection committed.
+fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
+    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+}
+
+/// Somebody else wrote where nobody else may.
+fn shared() -> rusqlite::Error {
+    let words = "another process has written to these books".to_owned();
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_PROTOCOL), Some(words))
 }
 
 fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError {

@@ -121,6 +121,17 @@ pub enum StoreError {
         /// Why.
         source: Arc<SqlError>,
     },
+    /// Another process writes to the same books: its lock was taken away, or this one's was.
+    #[error(
+        "{what}: another process writes to the same books; nothing of it was kept; stop both, leave the lock file where it is, and open \
+         them again"
+    )]
+    Shared {
+        /// What was to be done.
+        what: &'static str,
+        /// Why.
+        source: Arc<SqlError>,
+    },
     /// The database said no.
     #[error("{what} failed; nothing of it was kept")]
     Sql {
@@ -137,7 +148,7 @@ pub enum StoreError {
         /// Why.
         source: Arc<SqlError>,
     },
-    /// The disk failed earlier, or the store is closing.
+    /// The disk failed earlier, somebody else wrote, or the store is closing.
     #[error("{what}: the store has stopped; nothing of it was done; open it again")]
     Stopped {
         /// What was to be done.
@@ -170,6 +181,9 @@ pub enum StoreError {
     /// A name of a kind, a source or a machine of steps that is none.
     #[error("{0:?} is no name: 1 to 64 printable characters are needed; nothing was done")]
     Name(String),
+    /// Two reservations of one name: nobody made them by this program alone.
+    #[error("intent {} is in the books twice; they are not opened", .0.0)]
+    Doubled(IntentId),
     /// Nothing was reserved under this name.
     #[error("nothing was reserved for intent {}; nothing was done", .0.0)]
     UnknownIntent(IntentId),
@@ -255,6 +269,7 @@ impl StoreError {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Self::Busy { what, source }
             }
+            Some(ErrorCode::FileLockingProtocolFailed) => Self::Shared { what, source },
             _ => Self::Sql { what, source },
         }
     }
@@ -265,6 +280,7 @@ impl StoreError {
             Self::Full { source, .. }
             | Self::ReadOnly { source, .. }
             | Self::Busy { source, .. }
+            | Self::Shared { source, .. }
             | Self::Sql { source, .. }
             | Self::Uncertain { source, .. } => Some(Arc::clone(source)),
             _ => None,
@@ -285,6 +301,16 @@ impl StoreError {
 pub(crate) fn is_uncertain(error: &SqlError) -> bool {
     is_disk_failure(error)
         && error.sqlite_error().is_none_or(|error| error.extended_code != ffi::SQLITE_IOERR_WRITE)
+}
+
+/// Whether somebody else wrote: what was learnt of the file is not true any more.
+pub(crate) fn is_shared(error: &SqlError) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::FileLockingProtocolFailed)
+}
+
+/// The same of names that are sorted in: one that is there already is somebody else's, too.
+pub(crate) fn is_out_of_step(error: &SqlError) -> bool {
+    is_shared(error) || error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
 /// Whether to believe the file any longer.

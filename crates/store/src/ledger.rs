@@ -108,6 +108,14 @@ impl Approvals for OwnerLedger {
         Ok(answer.await?)
     }
 
+    async fn weigh(&self, intent: IntentId, digest: B256, at: u64) -> Result<Approving, BoxError> {
+        let owner = self.owner;
+        let weighed = self.worker.ask("weighing the owner's answer", move |database| {
+            db::weigh(database.reading(), owner, intent, digest, at)
+        });
+        Ok(weighed.await?)
+    }
+
     async fn consume(
         &self,
         intent: IntentId,

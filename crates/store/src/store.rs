@@ -1,6 +1,6 @@
 use crate::{
     Memory, MemoryId, MemoryKind, NewMemory, OwnerLedger, Page, Record, Seal, StoreError,
-    db::{self, Advance, Database, Draft, Held, Hold, Kind, Request, Settlement, Signed},
+    db::{self, Advance, Database, Draft, Held, Hold, Kind, Names, Request, Settlement, Signed},
     place::{self, Lock},
     worker::Worker,
     writer::{Desk, Writer},
@@ -12,7 +12,7 @@ use golem_custody::{
     Step, Steps,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use tokio::sync::watch;
 
@@ -60,19 +60,23 @@ impl Store {
         db::claim_golem(claim.writing(), *golem)?;
         claim.commit().map_err(StoreError::sql(what))?;
         place::sync_folder(folder)?;
+        // Before anything is learnt from it: what is learnt stays true.
+        books.be_alone().map_err(StoreError::sql(what))?;
+        let names = Names::load(books.reading())?;
         let owners = match ledger {
             None => None,
             Some(ledger) => {
                 let mut owners = ledger.again()?;
                 let what = "making the owner's ledger agree with the books";
                 let together = owners.begin().map_err(StoreError::sql(what))?;
-                db::reconcile(together.writing(), books.reading(), *golem, ledger.owner())?;
+                let known = (books.reading(), &names);
+                db::reconcile(together.writing(), known, *golem, ledger.owner())?;
                 together.commit().map_err(StoreError::sql(what))?;
                 Some(owners)
             }
         };
         let reader = Worker::start("bardo-store-reader", Database::read(&path, Kind::Golem)?)?;
-        let writer = Writer::start(*golem, books, owners, lock)?;
+        let writer = Writer::start(*golem, books, names, owners, lock)?;
         Ok(Self { golem: *golem, owner: ledger.map(OwnerLedger::owner), reader, writer })
     }
 
@@ -109,7 +113,7 @@ impl Store {
     /// Records behind `sequence`, the oldest first, at most so many. What they say is not believed yet: see [`Record::computed_hash`].
     pub async fn records_after(&self, sequence: u64, most: u32) -> Result<Vec<Record>, StoreError> {
         let read =
-            move |database: &mut Database| db::read_after(database.reading(), sequence, Some(most));
+            move |database: &mut Database| db::read_after(database.reading(), sequence, most);
         self.reader.ask("reading the audit chain", read).await
     }
 
@@ -135,7 +139,7 @@ impl Store {
     /// Begins a reader's cursor, before the first record or behind the last; one that is there stays where it is. Where it is.
     pub async fn begin_cursor(&self, reader: &str, behind_all: bool) -> Result<u64, StoreError> {
         let reader = reader.to_owned();
-        let work = move |desk: Desk<'_>| db::begin_cursor(desk.connection, &reader, behind_all);
+        let work = move |desk: Desk<'_, '_>| db::begin_cursor(desk.connection, &reader, behind_all);
         self.writer.write("beginning a cursor", None, work).await
     }
 
@@ -144,8 +148,21 @@ impl Store {
     /// No record is written of it: who reads a log does not make it longer.
     pub async fn advance_cursor(&self, reader: &str, to: u64) -> Result<u64, StoreError> {
         let reader = reader.to_owned();
-        let work = move |desk: Desk<'_>| db::advance_cursor(desk.connection, &reader, to);
+        let work = move |desk: Desk<'_, '_>| db::advance_cursor(desk.connection, &reader, to);
         self.writer.write("moving a cursor", None, work).await
+    }
+
+    /// The head that was sealed last: the longest; none if none was.
+    pub async fn newest_seal(&self) -> Result<Option<AuditHead>, StoreError> {
+        let read = |database: &mut Database| db::newest_seal(database.reading());
+        self.reader.ask("reading the newest seal", read).await
+    }
+
+    /// How often a session key has signed for intents that count from second `since` on or later, prices that it raised included.
+    pub async fn signatures(&self, session: Address, since: u64) -> Result<u64, StoreError> {
+        let read =
+            move |database: &mut Database| db::signatures(database.reading(), session, since);
+        self.reader.ask("counting signatures", read).await
     }
 
     /// The sum that the owner's ledger has to hold before the books do.
@@ -168,14 +185,14 @@ impl Store {
 }
 
 /// Reserves in the books what the owner's ledger holds already, or writes down why not.
-fn reserve(desk: Desk<'_>, request: &Request) -> Result<Reserving, StoreError> {
+fn reserve(desk: Desk<'_, '_>, request: &Request) -> Result<Reserving, StoreError> {
     let intent = request.entry.intent;
     let refused = match desk.held {
         None | Some(Ok(Held::Made)) => None,
         Some(Ok(Held::Refused(denial))) => Some(denial),
         Some(Ok(Held::Already)) => {
             // Held for an intent of the books; or left over, and then it is not this one's.
-            if !db::known(desk.connection, intent)? {
+            if !desk.standing.knows(desk.connection, intent)? {
                 return Err(StoreError::StillHeld(intent));
             }
             None
@@ -197,7 +214,7 @@ impl Books for Store {
             return Err(StoreError::OtherGolem { asked: entry.golem, found: self.golem }.into());
         }
         let request = Request::new(entry, caps)?;
-        let work = move |desk: Desk<'_>| reserve(desk, &request);
+        let work = move |desk: Desk<'_, '_>| reserve(desk, &request);
         Ok(self.writer.write("reserving", hold, work).await?)
     }
 
@@ -208,13 +225,20 @@ impl Books for Store {
 
     async fn signed(&self, intent: IntentId, bid: &Bid, at: u64) -> Result<(), BoxError> {
         let signed = Signed::new(intent, bid, at)?;
-        let work = move |desk: Desk<'_>| db::keep_bid(desk.connection, desk.standing, &signed);
+        let work = move |desk: Desk<'_, '_>| db::keep_bid(desk.connection, desk.standing, &signed);
         Ok(self.writer.write("keeping a signature", None, work).await?)
+    }
+
+    async fn forsake(&self, intent: IntentId, at: u64) -> Result<(), BoxError> {
+        let draft = Draft::new("intent.forsaken", &json!({ "intent": intent }), at)?;
+        let work =
+            move |desk: Desk<'_, '_>| db::forsake(desk.connection, desk.standing, intent, &draft);
+        Ok(self.writer.write("giving something up", None, work).await?)
     }
 
     async fn settle(&self, intent: IntentId, ending: &Ending, at: u64) -> Result<(), BoxError> {
         let settlement = Settlement::new(intent, ending, at)?;
-        let work = move |desk: Desk<'_>| {
+        let work = move |desk: Desk<'_, '_>| {
             if db::settle(desk.connection, desk.standing, &settlement)? {
                 desk.release.push(settlement.intent);
             }
@@ -238,7 +262,7 @@ impl Books for Store {
 impl Audit for Store {
     async fn note(&self, kind: &str, body: &Value, at: u64) -> Result<AuditHead, BoxError> {
         let draft = Draft::new(kind, body, at)?;
-        let work = move |desk: Desk<'_>| db::append(desk.connection, desk.standing, &draft);
+        let work = move |desk: Desk<'_, '_>| db::append(desk.connection, desk.standing, &draft);
         Ok(self.writer.write("adding to the audit chain", None, work).await?)
     }
 
@@ -250,7 +274,7 @@ impl Audit for Store {
     async fn sealed(&self, head: &AuditHead, by: Address, seal: &Bytes) -> Result<(), BoxError> {
         let seal = Seal { head: *head, by, seal: seal.clone() };
         db::refuse_forged(&seal)?;
-        let work = move |desk: Desk<'_>| db::keep_seal(desk.connection, &seal);
+        let work = move |desk: Desk<'_, '_>| db::keep_seal(desk.connection, &seal);
         Ok(self.writer.write("keeping a seal", None, work).await?)
     }
 }
@@ -265,7 +289,7 @@ impl Steps for Store {
 
     async fn advance(&self, name: &str, from: u64, to: &Value, at: u64) -> Result<(), BoxError> {
         let step = Advance::new(name, from, to, at)?;
-        let work = move |desk: Desk<'_>| db::advance(desk.connection, desk.standing, &step);
+        let work = move |desk: Desk<'_, '_>| db::advance(desk.connection, desk.standing, &step);
         Ok(self.writer.write("moving a step", None, work).await?)
     }
 }

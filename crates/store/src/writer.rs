@@ -13,8 +13,8 @@
 
 use crate::{
     StoreError,
-    db::{self, Database, Held, Hold, Part, Standing},
-    error::{is_disk_failure, is_uncertain},
+    db::{self, Database, Held, Hold, Names, Part, Standing},
+    error::{is_disk_failure, is_out_of_step, is_shared, is_uncertain},
     place::Lock,
 };
 use alloy_primitives::B256;
@@ -38,10 +38,10 @@ const QUEUE: usize = 1_024;
 const LINGER: Duration = Duration::from_micros(500);
 
 /// What a caller's work sees.
-pub(crate) struct Desk<'a> {
+pub(crate) struct Desk<'a, 'b> {
     pub(crate) connection: &'a Connection,
     /// What is known of the file already.
-    pub(crate) standing: &'a mut Standing,
+    pub(crate) standing: &'a mut Standing<'b>,
     /// What the owner's ledger said, where there is one and it was asked.
     pub(crate) held: Option<&'a Result<Held, Arc<StoreError>>>,
     /// Sums that the owner's ledger gives back once this is committed.
@@ -54,7 +54,7 @@ trait Job: Send {
     /// What the owner's ledger has to hold first.
     fn hold(&self) -> Option<Hold>;
     /// Whether it is to be kept. Where the batch is taken back it is written again, and what counts is the last time.
-    fn write(&mut self, desk: Desk<'_>) -> bool;
+    fn write(&mut self, desk: Desk<'_, '_>) -> bool;
     /// What the database said against it, if that is why it is not.
     fn cause(&self) -> Option<Arc<rusqlite::Error>>;
     /// After the commit, or without one.
@@ -72,7 +72,7 @@ struct Task<T, F> {
 impl<T, F> Job for Task<T, F>
 where
     T: Send,
-    F: Fn(Desk<'_>) -> Result<T, StoreError> + Send,
+    F: Fn(Desk<'_, '_>) -> Result<T, StoreError> + Send,
 {
     fn what(&self) -> &'static str {
         self.what
@@ -82,7 +82,7 @@ where
         self.hold
     }
 
-    fn write(&mut self, desk: Desk<'_>) -> bool {
+    fn write(&mut self, desk: Desk<'_, '_>) -> bool {
         let outcome = (self.work)(desk);
         let kept = outcome.is_ok();
         self.outcome = Some(outcome);
@@ -124,12 +124,14 @@ impl Writer {
     pub(crate) fn start(
         golem: B256,
         books: Database,
+        names: Names,
         ledger: Option<Database>,
         lock: Lock,
     ) -> Result<Self, StoreError> {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let (told, length) = watch::channel(db::audit_head(books.reading())?.length);
-        let scribe = Scribe { golem, books, ledger, unreleased: Vec::new(), stopped: false, told };
+        let scribe =
+            Scribe { golem, books, names, ledger, unreleased: Vec::new(), stopped: false, told };
         let thread = thread::Builder::new()
             .name("bardo-store-writer".into())
             .spawn(move || {
@@ -151,7 +153,7 @@ impl Writer {
         &self,
         what: &'static str,
         hold: Option<Hold>,
-        work: impl Fn(Desk<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl Fn(Desk<'_, '_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let task = Task { what, hold, work, outcome: None, reply };
@@ -195,10 +197,12 @@ impl Failure {
 struct Scribe {
     golem: B256,
     books: Database,
+    /// What the index of names in the books lacks.
+    names: Names,
     ledger: Option<Database>,
     /// What the ledger should have given back and could not yet.
     unreleased: Vec<IntentId>,
-    /// The disk failed: what is in the file is only known after it was opened again.
+    /// The disk failed, or somebody else wrote: what is in the file is only known after it was opened again.
     stopped: bool,
     /// How many records the disk has.
     told: watch::Sender<u64>,
@@ -243,6 +247,18 @@ impl Scribe {
                 let failure = failure.of(job.what());
                 job.answer(failure);
             }
+            self.sort_names_in();
+        }
+    }
+
+    /// Once there are many. What cannot be written now is known by heart all the same, and by the next boot from the books.
+    fn sort_names_in(&mut self) {
+        if self.stopped || !self.names.are_many() {
+            return;
+        }
+        if let Err(failure) = self.names.sort_in(&mut self.books) {
+            // A name that cannot be sorted in is there already: somebody else made it.
+            self.stopped = is_disk_failure(&failure) || is_out_of_step(&failure);
         }
     }
 
@@ -256,7 +272,7 @@ impl Scribe {
         let mut release = Vec::new();
         let failure = self.commit(batch, &held, &mut release).err();
         if let Some(failure) = &failure {
-            self.stopped = is_disk_failure(failure);
+            self.stopped = is_disk_failure(failure) || is_shared(failure);
             // Nothing was given back after all. What was held for nothing goes back, where it is certain that it was for nothing.
             release.clear();
             if !is_uncertain(failure) {
@@ -339,7 +355,7 @@ impl Scribe {
         release: &mut Vec<IntentId>,
     ) -> Result<bool, Arc<rusqlite::Error>> {
         let together = self.books.begin()?;
-        let mut standing = Standing::default();
+        let mut standing = Standing::new(&self.names);
         for (job, held) in batch.iter_mut().zip(held) {
             let desk = Desk {
                 connection: together.writing(),
@@ -358,6 +374,8 @@ impl Scribe {
         }
         standing.count(together.writing())?;
         together.commit()?;
+        let named = standing.into_names();
+        self.names.learn(named);
         Ok(true)
     }
 
@@ -368,7 +386,7 @@ impl Scribe {
         release: &mut Vec<IntentId>,
     ) -> Result<(), Arc<rusqlite::Error>> {
         let mut together = self.books.begin()?;
-        let mut standing = Standing::default();
+        let mut standing = Standing::new(&self.names);
         for (job, held) in batch.iter_mut().zip(held) {
             let part = together.part()?;
             let (mut then, mut gives) = (standing.clone(), Vec::new());
@@ -392,7 +410,10 @@ impl Scribe {
             }
         }
         standing.count(together.writing())?;
-        Ok(together.commit()?)
+        together.commit()?;
+        let named = standing.into_names();
+        self.names.learn(named);
+        Ok(())
     }
 
     /// Gives sums back in the owner's ledger. What it does not take now is tried again before the next batch, and at the next boot:

@@ -1,12 +1,15 @@
 //! What our way to the chain costs, beside what a node on loopback takes for the same with the connection kept. Medians; what lasts
 //! is the ratio. `target/bench/chain.json` keeps the numbers.
 //!
-//! - **Dry run.** A charter's swap judged in this process on a block that was read before, beside `eth_call` of the same on the same
-//!   block. They must agree.
-//! - **Direct submission.** From the moment that a lane has cleared a redemption: it is signed, handed to the node, and done when its
-//!   receipt is seen and its block is the one at that height. Beside it the node's floor: the same kind of transaction, signed before,
-//!   handed in by `eth_sendRawTransaction` and its receipt asked for at the same intervals. Clearing is not in it; `whole` has it too.
-//! - **Throughput.** Redemptions of one key, all asked for at once, until the last one is done, with a block for each of them, so that
+//! - **Dry run.** A charter's swap judged as a lane has it judged, by a node that somebody follows, on a block that was read before;
+//!   beside `eth_call` of the same on the same block. They must agree.
+//! - **Direct submission.** From the moment that a redemption is cleared, its sum set aside in the books: it is signed, written down,
+//!   handed to the node, and done when its receipt is seen and its block is the one at that height. Beside it the node's floor: the same
+//!   kind of transaction, signed before, handed in by `eth_sendRawTransaction` and its receipt asked for after the same blocks, told by
+//!   the same socket. Nobody is quicker than the floor: a ratio below one is a measurement that is broken, and an error. What comes
+//!   before and after is shown by itself: the dry run and the plan, the sum that is set aside, the end that is written down. Once with
+//!   books on the disk, as every Golem has them, and once in memory.
+//! - **Throughput.** The same two kinds of books. Redemptions of one key, all asked for at once, until the last one is done, with a block for each of them, so that
 //!   every dry run reads a new one; beside as many signed before and handed in one after the other, until the last one has its
 //!   receipt. And the same without blocks, until the node has the last one in its queue.
 
@@ -14,22 +17,28 @@ mod machine;
 
 use alloy::{
     network::TransactionBuilder as _,
-    primitives::{B256, U256},
+    primitives::{Address, B256, U256},
     providers::{Provider as _, ext::AnvilApi as _},
     rpc::types::TransactionRequest,
 };
 use anyhow::{Context as _, Result, bail, ensure};
+use bardo_store::{Store, StoreConfig};
 use bardo_testkit::{Agent, Stage, dollars, fair_swap, judged, mandate, root, swap};
-use golem_chain::{AccountKind, Landing, Lane, LanePolicy};
-use golem_custody::{Outcome, SessionSigner as _, SignedTransaction};
+use golem_chain::{AccountKind, Follow, Foresight, Heads, Landing, Lane, LanePolicy, Node};
+use golem_custody::{Mandate, Outcome, SessionSigner as _, SignedTransaction};
 use serde_json::{Value, json};
 use std::{
     fs,
     io::{Write as _, stdout},
+    os::unix::fs::PermissionsExt as _,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
-use tokio::{task::JoinSet, time::sleep};
+use tempfile::TempDir;
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 /// Dry runs.
 const TIMES: usize = 400;
@@ -37,7 +46,7 @@ const TIMES: usize = 400;
 const SENT: u32 = 100;
 /// Redemptions of one key at once.
 const AT_ONCE: u32 = 200;
-/// How often a receipt is asked for, by the lane and for the floor.
+/// How often a receipt is asked for where no block is told of, by the lane and for the floor.
 const POLL: Duration = Duration::from_millis(1);
 
 fn median(mut times: Vec<Duration>) -> Result<f64> {
@@ -55,19 +64,19 @@ async fn dry_run(stage: &Stage) -> Result<Value> {
     let agent = Agent::chartered(stage, &owner, |_| ()).await?;
     let redemption = agent.redemption(&fair_swap(stage, agent.account, dollars(10)))?;
     let by = agent.key.address();
-    let (foresight, header) = (stage.foresight(), stage.node().header().await?);
+    let foresight = Foresight::new(followed(stage)?);
     let ask = TransactionRequest::default()
         .with_from(by)
         .with_to(redemption.manager())
         .with_input(redemption.calldata());
     stage.node().provider().call(ask.clone()).await?;
-    let first = foresight.rehearse(header.clone(), &redemption, by).await?;
+    let first = foresight.judge(&redemption, by).await?;
     ensure!(matches!(first, Outcome::Allowed(_)), "{first:?}");
 
     let (mut ours, mut nodes) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
         let since = Instant::now();
-        let outcome = foresight.rehearse(header.clone(), &redemption, by).await?;
+        let outcome = foresight.judge(&redemption, by).await?;
         ours.push(since.elapsed());
         ensure!(matches!(outcome, Outcome::Allowed(_)), "{outcome:?}");
         let since = Instant::now();
@@ -101,14 +110,14 @@ async fn signed(stage: &Stage, agent: &Agent) -> Result<SignedTransaction> {
     }
 }
 
-/// Asks until there is a receipt, which must be one of success.
-async fn receipt(stage: &Stage, hash: B256) -> Result<()> {
+/// Asks until there is a receipt, which must be one of success: at each block, and every so often.
+async fn receipt(stage: &Stage, hash: B256, blocks: &mut Heads) -> Result<()> {
     loop {
         if let Some(receipt) = stage.node().provider().get_transaction_receipt(hash).await? {
             ensure!(receipt.status(), "{hash} failed");
             return Ok(());
         }
-        sleep(POLL).await;
+        let _ = timeout(POLL, blocks.next()).await;
     }
 }
 
@@ -116,67 +125,145 @@ fn policy() -> LanePolicy {
     LanePolicy { confirmations: 1, poll: POLL, ..LanePolicy::default() }
 }
 
-async fn submission(stage: &Stage) -> Result<Value> {
+/// Where it is written down what a key signed.
+#[derive(Clone, Copy, Debug)]
+enum Books {
+    Disk,
+    Memory,
+}
+
+impl Books {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Disk => "books on the disk",
+            Self::Memory => "books in memory",
+        }
+    }
+
+    /// A name of a number for the report: those on the disk are the ones that count.
+    fn named(self, name: &str) -> String {
+        match self {
+            Self::Disk => name.to_owned(),
+            Self::Memory => format!("{name}InMemory"),
+        }
+    }
+
+    /// New ones for a key, and the folder that they are in.
+    fn open(self, key: Address) -> Result<(Mandate, Option<TempDir>)> {
+        if let Self::Memory = self {
+            return Ok((mandate(), None));
+        }
+        let place = root().join("target");
+        fs::create_dir_all(&place)?;
+        let folder = tempfile::tempdir_in(place)?;
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700))?;
+        let golem = key.into_word();
+        let config = StoreConfig { folder: folder.path().join("books"), golem, max_pages: None };
+        let store = Arc::new(Store::open(&config, None)?);
+        Ok((Mandate::by_hand(golem, Address::ZERO, store), Some(folder)))
+    }
+}
+
+/// The stage's node with one task that follows its blocks, told by its socket: as a Golem has it.
+fn followed(stage: &Stage) -> Result<Node> {
+    let mut url = stage.chain().url().clone();
+    ensure!(url.set_scheme("ws").is_ok());
+    Ok(stage.node().clone().following(Follow::of(stage.node(), Some(url))))
+}
+
+async fn submission(stage: &Stage, books: Books) -> Result<Value> {
     let (agent, floor_agent) = (hired(stage).await?, hired(stage).await?);
     let sale = agent.redemption(&swap(stage, agent.account, dollars(1)))?;
     let now = stage.now().await?;
-    // A lane asks for the time when it signs, and tells the hash when it has.
-    let (cleared, told) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(None)));
-    let note = |at: &Mutex<Option<Instant>>| {
-        *at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    // A lane asks for the time at each step: when the sum is set aside, when it is signed, when that is written down, and when its end
+    // is. It tells the hash right before it hands it in.
+    let (steps, told) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+    let note = |at: &Mutex<Vec<Instant>>| {
+        at.lock().unwrap_or_else(PoisonError::into_inner).push(Instant::now());
     };
-    let noted = |at: &Mutex<Option<Instant>>| {
-        at.lock().unwrap_or_else(PoisonError::into_inner).context("it was never signed")
+    let noted = |at: &Mutex<Vec<Instant>>| {
+        std::mem::take(&mut *at.lock().unwrap_or_else(PoisonError::into_inner))
     };
-    let (at_clock, at_tell) = (Arc::clone(&cleared), Arc::clone(&told));
+    let (at_step, at_tell) = (Arc::clone(&steps), Arc::clone(&told));
     let clock = move || {
-        note(&at_clock);
+        note(&at_step);
         now
     };
-    let lane = Lane::open(Arc::new(stage.foresight()), agent.key, mandate(), policy(), clock)
+    let (mandate, _folder) = books.open(agent.key.address())?;
+    let node = followed(stage)?;
+    let foresight = Arc::new(Foresight::new(node.clone()));
+    let lane = Lane::open(foresight, agent.key, mandate, policy(), clock)
         .await?
         .telling(move |_| note(&at_tell));
+    // Opening asks for the time, too.
+    let _opened = noted(&steps);
 
-    let (mut ours, mut whole, mut signing) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut floor, mut handed_in) = (Vec::new(), Vec::new());
+    let mut times: [Vec<Duration>; 7] = Default::default();
     for _ in 0..SENT {
         let began = Instant::now();
         done(&lane.redeem(judged(sale.clone())).await?)?;
-        whole.push(began.elapsed());
-        ours.push(noted(&cleared)?.elapsed());
-        signing.push(noted(&told)?.duration_since(noted(&cleared)?));
+        let ended = Instant::now();
+        let (steps, told) = (noted(&steps), noted(&told));
+        let (&[aside, signed, kept, end], &[told]) = (steps.as_slice(), told.as_slice()) else {
+            bail!("broken measurement: {} steps and {} bids", steps.len(), told.len());
+        };
+        ensure!(
+            [began, aside, signed, kept, told, end, ended].is_sorted(),
+            "broken measurement: the steps are not in their order"
+        );
 
-        let before = signed(stage, &floor_agent).await?;
-        let began = Instant::now();
+        let before = self::signed(stage, &floor_agent).await?;
+        let mut blocks = Heads::of(node.clone(), POLL);
+        blocks.next().await?;
+        let begins = Instant::now();
         let _pending = stage.node().provider().send_raw_transaction(&before.raw).await?;
-        handed_in.push(began.elapsed());
-        receipt(stage, before.hash).await?;
-        floor.push(began.elapsed());
+        let handed_in = begins.elapsed();
+        receipt(stage, before.hash, &mut blocks).await?;
+        let all = [
+            end - signed,
+            begins.elapsed(),
+            signed - aside,
+            told - signed,
+            handed_in,
+            ended - end,
+            ended - began,
+        ];
+        times.iter_mut().zip(all).for_each(|(times, time)| times.push(time));
     }
-    let (ours, whole, signing) = (median(ours)?, median(whole)?, median(signing)?);
-    let (floor, handed_in) = (median(floor)?, median(handed_in)?);
-    let (ratio, answer) = (ours / floor, (signing + handed_in) / handed_in);
+    let [ours, floor, aside, written, handed_in, end, whole] = times;
+    let (ours, floor) = (median(ours)?, median(floor)?);
+    let (aside, written, handed_in) = (median(aside)?, median(written)?, median(handed_in)?);
+    let (end, whole, ratio) = (median(end)?, median(whole)?, ours / floor);
+    ensure!(
+        ratio >= 1.0,
+        "broken measurement: {ours:.0} µs is less than the node's floor of {floor:.0}"
+    );
     writeln!(
         stdout(),
-        "direct submission, from clearance to done: {ours:.0} µs; the node's floor: {floor:.0} µs; ratio {ratio:.2} (1.2 is wanted)\n\
-         of it up to the node's answer: signing {signing:.0} µs, eth_sendRawTransaction {handed_in:.0} µs; ratio {answer:.2}\n\
-         the whole with its dry run on a new block, fees, nonce and balance: {whole:.0} µs"
+        "direct submission, {}, from cleared to in its block: {ours:.0} µs; the node's floor: {floor:.0} µs; ratio {ratio:.2} (1.2 is wanted)\n\
+         of it signed and written down {written:.0} µs, eth_sendRawTransaction {handed_in:.0} µs\n\
+         before it the sum set aside {aside:.0} µs, after it the end written down {end:.0} µs; \
+         the whole with its dry run on a new block, fees, nonce and balance {whole:.0} µs",
+        books.words()
     )?;
-    Ok(json!({
-        "submissionMicros": ours.round(),
-        "submissionFloorMicros": floor.round(),
-        "submissionRatio": ratio,
-        "signingMicros": signing.round(),
-        "sendRawMicros": handed_in.round(),
-        "wholeMicros": whole.round(),
-    }))
+    let numbers = [
+        ("submissionMicros", ours.round()),
+        ("submissionFloorMicros", floor.round()),
+        ("submissionRatio", ratio),
+        ("reserveMicros", aside.round()),
+        ("signingMicros", written.round()),
+        ("sendRawMicros", handed_in.round()),
+        ("endMicros", end.round()),
+        ("wholeMicros", whole.round()),
+    ];
+    Ok(numbers.into_iter().map(|(name, number)| (books.named(name), json!(number))).collect())
 }
 
 /// Redemptions of one key in a second, and raw transactions: until all are done, with a block for each; or until all are in the
 /// node's queue, on one block.
-async fn throughput(stage: &Stage, blocks: bool) -> Result<(f64, f64)> {
+async fn throughput(stage: &Stage, books: Books, blocks: bool) -> Result<(f64, f64)> {
     let (agent, floor_agent) = (hired(stage).await?, hired(stage).await?);
-    let provider = stage.node().provider();
+    let (provider, node) = (stage.node().provider(), followed(stage)?);
     // What is signed takes its place from the node's queue: it is put there once, and taken out again.
     provider.anvil_set_auto_mine(false).await?;
     let mut all = Vec::new();
@@ -192,8 +279,9 @@ async fn throughput(stage: &Stage, blocks: bool) -> Result<(f64, f64)> {
         let _pending = provider.send_raw_transaction(&one.raw).await?;
     }
     if blocks {
+        let mut blocks = Heads::of(node.clone(), POLL);
         for one in &all {
-            receipt(stage, one.hash).await?;
+            receipt(stage, one.hash, &mut blocks).await?;
         }
     }
     let floor = began.elapsed();
@@ -204,8 +292,9 @@ async fn throughput(stage: &Stage, blocks: bool) -> Result<(f64, f64)> {
     // Where all of them wait for a block side by side, they ask as seldom as they do anywhere.
     let poll = if blocks { POLL } else { LanePolicy::default().poll };
     let policy = LanePolicy { poll, ..policy() };
+    let (mandate, _folder) = books.open(by)?;
     let lane = Arc::new(
-        Lane::open(Arc::new(stage.foresight()), agent.key, mandate(), policy, move || now).await?,
+        Lane::open(Arc::new(Foresight::new(node)), agent.key, mandate, policy, move || now).await?,
     );
     let began = Instant::now();
     let mut sales = JoinSet::new();
@@ -230,23 +319,25 @@ async fn throughput(stage: &Stage, blocks: bool) -> Result<(f64, f64)> {
     Ok((rate(ours), rate(floor)))
 }
 
-async fn throughputs(stage: &Stage) -> Result<Value> {
-    let (ours, floor) = throughput(stage, true).await?;
-    let (queued, raw) = throughput(stage, false).await?;
+async fn throughputs(stage: &Stage, books: Books) -> Result<Value> {
+    let (ours, floor) = throughput(stage, books, true).await?;
+    let (queued, raw) = throughput(stage, books, false).await?;
     let (share, queued_share) = (ours / floor, queued / raw);
     writeln!(
         stdout(),
-        "one key, {AT_ONCE} redemptions at once, a block for each: {ours:.0} a second; raw: {floor:.0} a second; share {share:.2}\n\
-         the same until all are in the node's queue, on one block: {queued:.0} a second; raw: {raw:.0} a second; share {queued_share:.2}"
+        "one key, {}, {AT_ONCE} redemptions at once, a block for each: {ours:.0} a second; raw: {floor:.0} a second; share {share:.2}\n\
+         the same until all are in the node's queue, on one block: {queued:.0} a second; raw: {raw:.0} a second; share {queued_share:.2}",
+        books.words()
     )?;
-    Ok(json!({
-        "redemptionsPerSecond": ours,
-        "rawPerSecond": floor,
-        "throughputShare": share,
-        "queuedPerSecond": queued,
-        "rawQueuedPerSecond": raw,
-        "queuedShare": queued_share,
-    }))
+    let numbers = [
+        ("redemptionsPerSecond", ours),
+        ("rawPerSecond", floor),
+        ("throughputShare", share),
+        ("queuedPerSecond", queued),
+        ("rawQueuedPerSecond", raw),
+        ("queuedShare", queued_share),
+    ];
+    Ok(numbers.into_iter().map(|(name, number)| (books.named(name), json!(number))).collect())
 }
 
 #[tokio::main]
@@ -254,7 +345,12 @@ async fn main() -> Result<()> {
     machine::quiet()?;
     let stage = Stage::open().await?;
     let mut kept = dry_run(&stage).await?;
-    for part in [submission(&stage).await?, throughputs(&stage).await?] {
+    let mut parts = Vec::new();
+    for books in [Books::Disk, Books::Memory] {
+        parts.push(submission(&stage, books).await?);
+        parts.push(throughputs(&stage, books).await?);
+    }
+    for part in parts {
         let (Some(kept), Value::Object(part)) = (kept.as_object_mut(), part) else {
             bail!("a part is no object");
         };

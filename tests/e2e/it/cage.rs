@@ -1,6 +1,7 @@
 //! SPEC P1: the cage under what the owner published, judging by facts of a real chain.
 
 mod boot;
+mod budget;
 mod holdings;
 mod judging;
 mod pipeline;

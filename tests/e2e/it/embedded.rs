@@ -1,6 +1,12 @@
 //! The embedded mode against a fake of Privy that verifies with code that is not ours, and a real chain (SPEC K5, K8, K10).
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the service and its rules are what is tried, past the pipeline"
+)]
+
 mod away;
+mod pipeline;
 mod policy;
 mod requests;
 mod sweep;
@@ -12,7 +18,7 @@ use golem_chain::Privy;
 use golem_custody::{
     AllowedCall, Answered, AuthorizationKey, Backoff, ClearingPolicy, EmbeddedWallet, KeeperKey,
     Permit, PermittedTransaction, Pin, PolicyId, Receipt, RiskBounds, SignedTransaction, Submit,
-    TokenBound, Wallet, WalletKeeper, WalletTransaction,
+    TokenBound, Wallet, WalletError, WalletKeeper, WalletTransaction,
 };
 use std::sync::Arc;
 
@@ -152,7 +158,18 @@ impl Scene {
 
     /// Within the Golem's own bounds.
     async fn sign(&self, tx: WalletTransaction) -> Result<Answered<SignedTransaction>> {
-        Ok(self.wallet.sign(&self.permit(&self.bounds, tx)?, self.now, ROLL).await?)
+        Ok(self.wallet.sign(self.permit(&self.bounds, tx)?, self.now, ROLL).await?)
+    }
+
+    /// The same at another second. What is asked for twice is permitted twice.
+    #[expect(clippy::expect_used, reason = "what is tried is within the bounds")]
+    async fn asks(
+        &self,
+        tx: &WalletTransaction,
+        now: u64,
+    ) -> Result<Answered<SignedTransaction>, WalletError> {
+        let permitted = self.permit(&self.bounds, tx.clone()).expect("within its bounds");
+        self.wallet.sign(permitted, now, ROLL).await
     }
 
     /// What a Golem does in its life: permitted, signed, sent.

@@ -1,7 +1,10 @@
 //! The dry run in process says what the chain says (INV-11, SPEC X2), and asks no more than it must.
 
+mod errors;
 pub(crate) mod manager;
+mod mutated;
 mod origin;
+mod rules;
 mod scenes;
 mod shapes;
 mod stock;
@@ -34,13 +37,15 @@ use bardo_bindings::{
     framework::{DELEGATION_MANAGER, DeleGator, DelegationManager::redeemDelegationsCall},
     golem_registry,
 };
-use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, fair_swap, swap};
+use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, fair_swap, judged, swap};
+use errors::{EACH, Errors, Said};
 use golem_chain::{
     AccountKind, Foresight, Node, explain_revert,
     local::{LocalChain, LocalFiles},
 };
 use golem_custody::{
-    Asset, Denial, DenialCode, Execution, Held, Outcome, Redemption, SessionSigner as _, given,
+    Asset, ClearingPolicy, Denial, DenialCode, Execution, Held, Outcome, Redemption, Rehearsal,
+    SessionSigner as _, given, rehearse,
 };
 use golem_delegation::{
     Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain, enforcers,
@@ -62,9 +67,26 @@ sol! {
     function setApprovalForAll(address operator, bool approved) external;
 }
 
-/// Every code but the two of custody's own, the one of enforcers that have none, and the one of chains that no context of
-/// ours can be.
-const RULES: usize = 37;
+/// What the manager, accounts, targets and stock enforcers refuse for.
+const OF_OTHERS: [DenialCode; 17] = [
+    DenialCode::Calldata,
+    DenialCode::Calls,
+    DenialCode::DelegationDisabled,
+    DenialCode::Method,
+    DenialCode::Mode,
+    DenialCode::NoAccount,
+    DenialCode::NotTheDelegate,
+    DenialCode::Paused,
+    DenialCode::Reverted,
+    DenialCode::Revoked,
+    DenialCode::Signature,
+    DenialCode::Spend,
+    DenialCode::Target,
+    DenialCode::Terms,
+    DenialCode::Value,
+    DenialCode::WindowEarly,
+    DenialCode::WindowExpired,
+];
 
 /// What the chain's refusal means, where its data can mean the rule of one grant only.
 fn meant(data: &Bytes, redemption: &Redemption) -> Result<Denial> {
@@ -96,22 +118,48 @@ async fn agreed(
     header: &Header,
     redemption: &Redemption,
     scene: &Scene,
-) -> Result<()> {
+    errors: &Errors,
+) -> Result<Option<(&'static str, String)>> {
     let ask = TransactionRequest::default()
         .with_from(scene.by)
         .with_to(redemption.manager())
         .with_input(redemption.calldata());
-    let chain = stage.node().provider().call(ask).block(BlockId::hash(header.hash)).await;
-    let ours = foresight.rehearse(header.clone(), redemption, scene.by).await?;
-    match (chain, ours) {
+    let (chain, ours) = tokio::join!(
+        async { stage.node().provider().call(ask).block(BlockId::hash(header.hash)).await },
+        foresight.rehearse(header.clone(), redemption, scene.by)
+    );
+    match (chain, ours?) {
         (Ok(_), Outcome::Allowed(_)) => {
             ensure!(matches!(scene.wanted, Wanted::Allowed(_)), "allowed");
+            Ok(None)
         }
         (Err(error), Outcome::Refused(denial)) => {
             let reply = error.as_error_resp().context("the node did not answer")?;
             let data = reply.as_revert_data().context("the node gave no reason")?;
             let theirs = meant(&data, redemption)?;
+            let said = |enforcer| errors.name(enforcer, &data);
+            let said = match scene.wanted {
+                Wanted::Within(enforcer, _) => said(enforcer)?,
+                _ => denial.enforcer.map(said).transpose()?.flatten(),
+            };
             match scene.wanted {
+                Wanted::Says(enforcer, error) => {
+                    ensure!(
+                        theirs == denial || one_of_two(&theirs, &denial, redemption),
+                        "the chain: {theirs:?}; we: {denial:?}"
+                    );
+                    ensure!(denial.enforcer == Some(enforcer), "{denial:?}");
+                    let same = said.as_ref().is_some_and(|(_, said)| said == error);
+                    ensure!(same, "{said:?}: {denial:?}");
+                }
+                Wanted::Within(_, error) => {
+                    ensure!(denial.code == DenialCode::Reverted, "{denial:?}");
+                    // What the account got back is shown, and is the same.
+                    let selector = hex::encode(data.get(..4).context("no selector")?);
+                    ensure!(denial.reason.contains(&selector), "{selector}: {denial:?}");
+                    let same = said.as_ref().is_some_and(|(_, said)| said == error);
+                    ensure!(same, "{said:?}: {denial:?}");
+                }
                 Wanted::Refused(code) => {
                     ensure!(
                         theirs == denial || one_of_two(&theirs, &denial, redemption),
@@ -129,88 +177,115 @@ async fn agreed(
                 }
                 Wanted::Allowed(_) => bail!("{denial:?}"),
             }
+            Ok(said)
         }
         (chain, ours) => bail!("the chain: {chain:?}; we: {ours:?}"),
     }
-    Ok(())
 }
 
-/// How often each shape was allowed, and each rule refused.
+/// How often each shape was allowed, each enforcer of ours said each of its errors, and each rule of others refused.
 #[derive(Debug, Default)]
 struct Tally {
     allowed: BTreeMap<Shape, u64>,
+    said: Said,
     refused: BTreeMap<String, u64>,
+    /// Scenes that did not end as they should.
+    wrong: Vec<String>,
 }
 
 impl Tally {
     /// Plays scenes on the newest block.
-    async fn play(&mut self, stage: &Stage, foresight: &Foresight, scenes: &[Scene]) -> Result<()> {
+    async fn play(
+        &mut self,
+        stage: &Stage,
+        foresight: &Foresight,
+        errors: &Errors,
+        scenes: &[Scene],
+    ) -> Result<()> {
         let header = stage.node().header().await?;
         let mut dice = Dice(7);
         for scene in scenes {
             for turn in 0..scene.times {
                 let redemption = scene.attempt(stage, &mut dice)?;
-                agreed(stage, foresight, &header, &redemption, scene)
-                    .await
-                    .with_context(|| format!("{:?}, {turn}", scene.wanted))?;
+                let verdicts = agreed(stage, foresight, &header, &redemption, scene, errors).await;
+                let said = match verdicts {
+                    Ok(said) => said,
+                    Err(error) => {
+                        self.wrong.push(format!("{:?}, {turn}: {error:#}", scene.wanted));
+                        break;
+                    }
+                };
+                let code = match scene.wanted {
+                    Wanted::Refused(code) => code,
+                    Wanted::NoAccount(_) => DenialCode::NoAccount,
+                    _ => DenialCode::Reverted,
+                };
+                *match (said, scene.wanted) {
+                    (Some(said), _) => self.said.entry(said).or_default(),
+                    (None, Wanted::Allowed(shape)) => self.allowed.entry(shape).or_default(),
+                    (None, _) => self.refused.entry(format!("{code:?}")).or_default(),
+                } += 1;
             }
-            *match scene.wanted {
-                Wanted::Allowed(shape) => self.allowed.entry(shape).or_default(),
-                Wanted::Refused(code) => self.refused.entry(format!("{code:?}")).or_default(),
-                Wanted::Posed(_) => {
-                    self.refused.entry(format!("{:?}", DenialCode::Reverted)).or_default()
-                }
-                Wanted::NoAccount(_) => {
-                    self.refused.entry(format!("{:?}", DenialCode::NoAccount)).or_default()
-                }
-            } += scene.times;
         }
         Ok(())
     }
 }
 
+/// ATK-24 among them: each error of each enforcer, by the artifacts that are deployed.
 #[tokio::test]
 async fn the_dry_run_says_what_the_chain_says() -> Result<()> {
     let (stage, owner) = Field::prepared(AccountKind::Hybrid).await?;
     let field = Field { stage, owner, golem_id: B256::ZERO };
     let stage = &field.stage;
+    let errors = Errors::of_artifacts()?;
     let mut scenes = shapes::of_accounts(&field).await?;
     scenes.extend(scenes::of_actions(stage).await?);
     scenes.extend(scenes::of_lives(stage).await?);
     scenes.extend(scenes::of_bundles(stage).await?);
     scenes.extend(scenes::of_stock(stage).await?);
-    scenes.push(scenes::of_sales(stage).await?);
+    scenes.extend(scenes::of_sales(stage).await?);
     scenes.extend(stock::of_amounts(stage).await?);
     scenes.extend(stock::of_swaps(stage).await?);
     scenes.extend(manager::of_nobody(stage)?);
     scenes.push(manager::of_chains(stage).await?);
+    let (rules, at_the_end_of_time) = rules::of_enforcers(&field).await?;
+    scenes.extend(rules);
     let (_, agent, _) = golem(stage, AccountKind::Hybrid, |_| ()).await?;
     let (by, links) = (agent.key.address(), vec![agent.grant.clone()]);
     let swaps = |wanted| Scene::new(wanted, links.clone(), by, fair(agent.account, 1, 400));
     let foresight = stage.foresight();
     let mut tally = Tally::default();
 
+    // A minute later all that was told of is older than at once.
+    stage.warp(stage.now().await? + 60).await?;
     // The windows that are early or late are so at the time at which all is judged.
-    tally.play(stage, &foresight, &scenes).await?;
-    // Paused it refuses everybody, and so it is the last that is tried; and then it goes on.
+    tally.play(stage, &foresight, &errors, &scenes).await?;
+    // Paused it refuses everybody; and then it goes on.
     manager::operate(stage, &manager::pauseCall {}).await?;
     let paused = swaps(Wanted::Refused(DenialCode::Paused))?;
-    tally.play(stage, &foresight, &[paused]).await?;
+    tally.play(stage, &foresight, &errors, &[paused]).await?;
     manager::operate(stage, &manager::unpauseCall {}).await?;
     let again = swaps(Wanted::Allowed(Shape::Swap))?.one_in(10);
-    tally.play(stage, &foresight, &[again]).await?;
+    tally.play(stage, &foresight, &errors, &[again]).await?;
+    // Years later, and so the last that is tried.
+    stage.warp(rules::END_OF_TIME).await?;
+    tally.play(stage, &foresight, &errors, &at_the_end_of_time).await?;
 
+    ensure!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
     let allowed: u64 = tally.allowed.values().sum();
-    let all = allowed + tally.refused.values().sum::<u64>();
-    eprintln!("{all} actions, {allowed} allowed: {tally:?}");
+    let said: u64 = tally.said.values().sum();
+    let all = allowed + said + tally.refused.values().sum::<u64>();
+    eprintln!("{all} actions, {allowed} allowed, {said} by errors of ours: {tally:?}");
     ensure!(all >= 2_000 && allowed * 10 >= all * 4, "{allowed} of {all}");
     for (shape, _) in Shape::ALL {
         let count = tally.allowed.get(&shape).copied().unwrap_or_default();
         ensure!(count >= 30, "{shape:?} allowed {count}");
     }
-    let refused = tally.refused.values().filter(|count| **count >= 50).count();
-    ensure!(refused >= RULES, "{refused} rules: {:?}", tally.refused);
-    Ok(())
+    for code in OF_OTHERS {
+        let count = tally.refused.get(&format!("{code:?}")).copied().unwrap_or_default();
+        ensure!(count >= EACH, "{code:?} refused {count}");
+    }
+    errors.check(&tally.said)
 }
 
 /// A chain of links that is torn is no context, and the manager says the same of it.
@@ -879,7 +954,14 @@ async fn what_only_another_chain_knows_is_not_decided() -> Result<()> {
         let deed = Execution { target, value: U256::ZERO, data: Bytes::new() };
         let redemption =
             Redemption::single(DELEGATION_MANAGER, PermissionContext::new(links?)?, &deed);
-        let outcome = Foresight::new(node.clone()).judge(&redemption, by).await;
+        let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+        let foresight = Foresight::new(Node::connect(proxy.url()).await?);
+        let outcome = foresight.judge(&redemption, by).await;
+        // The same again in the same block asks nothing but which block that is.
+        let _ = proxy.requests();
+        let again = foresight.judge(&redemption, by).await;
+        ensure!(format!("{again:?}") == format!("{outcome:?}"), "{again:?}");
+        ensure!(!decided || proxy.requests() == 1, "{chain_id}: asked again");
         let request = TransactionRequest::default()
             .with_from(by)
             .with_to(DELEGATION_MANAGER)
@@ -896,6 +978,54 @@ async fn what_only_another_chain_knows_is_not_decided() -> Result<()> {
             other => bail!("{chain_id} {target}: {other:?}"),
         }
     }
+    Ok(())
+}
+
+/// D20: what a rollup charges for data counts against ceiling and purse, and one that does not say what it charges is not taken for
+/// one that charges nothing. Whoever is asked is known with the block: that costs no round trip of its own.
+#[tokio::test]
+async fn what_a_rollup_charges_for_data_is_part_of_what_a_transaction_costs() -> Result<()> {
+    const EACH: u64 = 1_000_000_000_000;
+    let stage = Stage::open().await?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let agent = Agent::hired(&stage, &owner, 5).await?;
+    let (by, good) = (agent.key.address(), swap(&stage, agent.account, dollars(1)));
+    let redemption = agent.redemption(&good)?;
+    let policy = ClearingPolicy::default();
+    let oracle = address!("420000000000000000000000000000000000000F");
+    let install = async |code: Bytes| {
+        stage.node().provider().anvil_set_code(oracle, code).await?;
+        stage.node().provider().anvil_mine(Some(1), None).await
+    };
+    let cleared = async |policy: &ClearingPolicy| {
+        rehearse(&stage.foresight(), judged(agent.redemption(&good)?), by, policy)
+            .await
+            .map_err(anyhow::Error::from)
+    };
+    let Outcome::Allowed(free) = stage.foresight().judge(&redemption, by).await? else {
+        bail!("a chain that charges nothing")
+    };
+    ensure!(free.data_fee.is_zero(), "{free:?}");
+
+    // So much for each byte: what it is asked with, times that.
+    install(bytes!("60043564e8d4a51000025f5260205ff3")).await?;
+    let Outcome::Allowed(charged) = stage.foresight().judge(&redemption, by).await? else {
+        bail!("a chain that charges")
+    };
+    let bytes = u64::try_from(redemption.calldata().len())?;
+    ensure!(charged.data_fee >= U256::from(bytes * EACH), "{charged:?}");
+    ensure!(charged.data_fee < U256::from((bytes + 200) * EACH), "{charged:?}");
+    ensure!(matches!(cleared(&policy).await?, Rehearsal::Passed(_)), "within its ceiling");
+    let tight = ClearingPolicy { fee_ceiling: charged.data_fee, ..policy };
+    let dear = cleared(&tight).await?;
+    ensure!(matches!(&dear, Rehearsal::Refused(d) if d.code == DenialCode::FeeCeiling), "{dear:?}");
+    stage.fund(by, charged.data_fee, U256::ZERO).await?;
+    let broke = cleared(&policy).await?;
+    ensure!(matches!(&broke, Rehearsal::Refused(d) if d.code == DenialCode::NoGas), "{broke:?}");
+
+    install(bytes!("5f5ffd")).await?;
+    let silent = stage.foresight().judge(&redemption, by).await;
+    ensure!(matches!(silent, Err(golem_chain::ChainFault::Machine { .. })), "{silent:?}");
     Ok(())
 }
 

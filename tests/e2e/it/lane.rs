@@ -3,12 +3,13 @@
 use crate::raw::RawKey;
 use alloy::{
     consensus::Transaction as _,
-    primitives::{Address, B256, U256},
+    primitives::{Address, B256, Bytes, U256},
     providers::{Provider as _, ext::AnvilApi as _},
     rpc::types::TransactionRequest,
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use bardo_bindings::{GolemRegistry, framework::DELEGATION_MANAGER, golem_registry};
+use bardo_store::{Store, StoreConfig};
 use bardo_testkit::{
     Agent, Fault, Owner, Proxy, Stage, dollars, judged, mandate, swap, swap_grant, unsigned,
 };
@@ -17,8 +18,8 @@ use golem_chain::{
     OWNER_FEE_CEILING, OwnerCall, OwnerError, revocation,
 };
 use golem_custody::{
-    ClearingPolicy, CustodyError, DenialCode, Execution, Password, Redemption, SessionKey,
-    SessionSigner as _,
+    ClearingPolicy, CustodyError, DenialCode, Execution, Judged, Mandate, Open, Password,
+    Redemption, SessionKey, SessionSigner as _,
 };
 use golem_delegation::{PermissionContext, terms::MortalityTimeWindow};
 use serde_json::{Value, json};
@@ -80,6 +81,64 @@ impl Line {
         let lane = Arc::clone(&self.lane);
         tokio::spawn(async move { lane.redeem(judged(redemption)).await })
     }
+}
+
+/// A key in a file, whose books outlive whoever uses it.
+struct Kept {
+    agent: Agent,
+    folder: tempfile::TempDir,
+    mandate: Mandate,
+    now: u64,
+}
+
+impl Kept {
+    async fn new(stage: &Stage) -> Result<Self> {
+        let owner = stage.owner(AccountKind::Stateless7702).await?;
+        let agent = Agent::hired(stage, &owner, 5).await?;
+        let (folder, now) = (tempfile::tempdir()?, stage.now().await?);
+        agent.key.save(&folder.path().join("key.json"), &Self::password()?)?;
+        let books = folder.path().join("books");
+        let golem = agent.key.address().into_word();
+        let store = Store::open(&StoreConfig { folder: books, golem, max_pages: None }, None)?;
+        let mandate = Mandate::by_hand(golem, owner.account.address, Arc::new(store));
+        Ok(Self { agent, folder, mandate, now })
+    }
+
+    fn password() -> Result<Password> {
+        Password::typed("one key".to_owned().into()).context("a password")
+    }
+
+    /// Another process on the same books.
+    async fn lane(&self, node: Node, policy: LanePolicy) -> Result<Lane<SessionKey>> {
+        let key = SessionKey::open(&self.folder.path().join("key.json"), &Self::password()?)?;
+        let (foresight, now) = (Arc::new(Foresight::new(node)), self.now);
+        Ok(Lane::open(foresight, key, self.mandate.clone(), policy, move || now).await?)
+    }
+
+    async fn by(&self, url: &Url, policy: LanePolicy) -> Result<Lane<SessionKey>> {
+        self.lane(Node::connect_within(url, Duration::from_secs(2)).await?, policy).await
+    }
+
+    fn sale(&self, stage: &Stage, usd: u64) -> Result<Judged> {
+        Ok(judged(self.agent.redemption(&swap(stage, self.agent.account, dollars(usd)))?))
+    }
+
+    async fn sold(&self, stage: &Stage) -> Result<U256> {
+        Ok(dollars(10_000) - stage.balance_of(stage.book().usdc, self.agent.account).await?)
+    }
+
+    /// Places of what has not ended, and whether it is given up.
+    async fn open(&self) -> Result<Vec<(U256, bool)>> {
+        let open = self.mandate.books.open().await.map_err(|fault| anyhow::anyhow!(fault))?;
+        let place = |one: &Open| Some((one.bids.last()?.place, one.forsaken));
+        Ok(open.iter().filter_map(place).collect())
+    }
+}
+
+/// Another node behind the same address, which knows neither the transaction nor its sender's coins.
+fn without_coins() -> Fault {
+    let no = json!({ "error": { "code": -32000, "message": "insufficient funds for gas" } });
+    Fault::Claim(Arc::new(move || no.clone()))
 }
 
 fn done(landing: &Landing) -> Result<()> {
@@ -525,19 +584,213 @@ async fn what_a_node_refused_is_not_called_unsent_and_leaves_its_place() -> Resu
     let stage = Stage::open().await?;
     let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
     let line = Line::to(&stage, proxy.url(), 5, policy()).await?;
-    let no = json!({ "error": { "code": -32000, "message": "insufficient funds for gas" } });
-    proxy.fail("eth_sendRawTransaction", 1, Fault::Claim(Arc::new(move || no.clone())));
+    proxy.fail("eth_sendRawTransaction", 1, without_coins());
 
     let refused = line.lane.redeem(judged(line.sale(&stage, 10))).await;
 
     ensure!(
-        matches!(refused, Err(LaneFault::Unsettled { nonce: 0, source: Some(_), .. })),
+        matches!(refused, Err(LaneFault::Forsaken { nonce: 0, source: Some(_), .. })),
         "{refused:?}"
     );
     assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 0);
     done(&line.lane.redeem(judged(line.sale(&stage, 20))).await?)?;
     assert_eq!(stage.node().provider().get_transaction_count(line.key).await?, 1);
     assert_eq!(line.sold(&stage).await?, dollars(20));
+    Ok(())
+}
+
+/// What nobody took is not brought back by a restart: it keeps no place, is handed in by nobody, and ends when something has its
+/// place for good. Until then it may still take effect, and counts.
+#[tokio::test]
+async fn what_a_node_refused_is_given_up_by_every_later_process_too() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let kept = Kept::new(&stage).await?;
+    let provider = stage.node().provider();
+    let key = kept.agent.key.address();
+    proxy.fail("eth_sendRawTransaction", 1, without_coins());
+    let lane = kept.by(proxy.url(), policy()).await?;
+    let refused = lane.redeem(kept.sale(&stage, 10)?).await;
+    ensure!(matches!(refused, Err(LaneFault::Forsaken { nonce: 0, .. })), "{refused:?}");
+    drop(lane);
+    let _ = proxy.failed();
+    proxy.fail("eth_sendRawTransaction", u64::MAX, Fault::lie(|_| ()));
+
+    // The same deed again, by the next process: it is not two.
+    let lane = kept.by(proxy.url(), policy()).await?;
+    let ends = lane.finish().await;
+    let [(_, Err(LaneFault::Forsaken { nonce: 0, source: None, .. }))] = &ends[..] else {
+        bail!("{ends:?}")
+    };
+    assert_eq!(proxy.failed(), 0, "nobody was handed anything");
+    assert_eq!(kept.open().await?, [(U256::ZERO, true)]);
+    done(&lane.redeem(kept.sale(&stage, 10)?).await?)?;
+    assert_eq!(provider.get_transaction_count(key).await?, 1);
+    assert_eq!(kept.sold(&stage).await?, dollars(10));
+    assert_eq!(kept.open().await?, [], "what has its place ends it");
+
+    // What took its place waits itself when the process ends: the next one's stands behind it, and nothing behind that is empty.
+    let other = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    other.fail("eth_sendRawTransaction", 1, without_coins());
+    let hasty = LanePolicy { give_up: Duration::from_secs(2), ..policy() };
+    let lane = kept.by(other.url(), hasty).await?;
+    let refused = lane.redeem(kept.sale(&stage, 20)?).await;
+    ensure!(matches!(refused, Err(LaneFault::Forsaken { nonce: 1, .. })), "{refused:?}");
+    provider.anvil_set_auto_mine(false).await?;
+    let waits = lane.redeem(kept.sale(&stage, 30)?).await;
+    ensure!(matches!(waits, Err(LaneFault::Unsettled { nonce: 1, .. })), "{waits:?}");
+    drop(lane);
+    let lane = kept.by(other.url(), hasty).await?;
+    let behind = lane.redeem(kept.sale(&stage, 40)?).await;
+    ensure!(matches!(behind, Err(LaneFault::Unsettled { nonce: 2, .. })), "{behind:?}");
+    provider.anvil_mine(Some(1), None).await?;
+    let ends = lane.finish().await;
+    let landed = ends.iter().filter(|(_, end)| matches!(end, Ok(Landing::Done(_)))).count();
+    assert_eq!((landed, kept.open().await?.len()), (2, 0), "{ends:?}");
+    assert_eq!(kept.sold(&stage).await?, dollars(80));
+    Ok(())
+}
+
+/// It was given up, and somebody had it all the same: what is signed next takes its place, and one of them takes effect.
+#[tokio::test]
+async fn what_turns_up_after_it_was_given_up_is_not_done_beside_the_next() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let kept = Kept::new(&stage).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    proxy.fail("eth_sendRawTransaction", 1, without_coins());
+    let lane = kept.by(proxy.url(), policy()).await?;
+    let refused = lane.redeem(kept.sale(&stage, 10)?).await;
+    ensure!(matches!(refused, Err(LaneFault::Forsaken { nonce: 0, .. })), "{refused:?}");
+    let open = kept.mandate.books.open().await.map_err(|fault| anyhow::anyhow!(fault))?;
+    let bytes = &open.first().and_then(|one| one.bids.first()).context("no bid")?.bytes;
+    let _late = provider.send_raw_transaction(bytes).await?;
+
+    let lane = kept.by(proxy.url(), policy()).await?;
+    let (landing, mined) = tokio::join!(lane.redeem(kept.sale(&stage, 20)?), async {
+        let late = open[0].bids[0].hash;
+        let another =
+            |all: &[(B256, u128)]| all.iter().any(|(hash, _)| *hash != late).then_some(());
+        until(&stage, kept.agent.key.address(), another).await?;
+        provider.anvil_mine(Some(2), None).await?;
+        anyhow::Ok(())
+    });
+
+    mined?;
+    done(&landing?)?;
+    assert_eq!(provider.get_transaction_count(kept.agent.key.address()).await?, 1);
+    assert_eq!(kept.sold(&stage).await?, dollars(20));
+    assert_eq!(kept.open().await?, []);
+    Ok(())
+}
+
+/// Whoever gives up what no node has names it: what is signed then takes its place, and nobody brings it back.
+#[tokio::test]
+async fn what_no_node_has_can_be_replaced_by_whoever_names_it() -> Result<()> {
+    let stage = Stage::open().await?;
+    let kept = Kept::new(&stage).await?;
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let hasty = LanePolicy { give_up: Duration::from_secs(2), ..policy() };
+    let url = stage.chain().url();
+    let waits = kept.by(url, hasty).await?.redeem(kept.sale(&stage, 10)?).await;
+    let Err(LaneFault::Unsettled { hash, nonce: 0, .. }) = waits else { bail!("{waits:?}") };
+    provider.anvil_drop_transaction(hash).await?;
+    provider.anvil_set_auto_mine(true).await?;
+
+    let node = Node::connect(url).await?.instead_of(Some(hash));
+    done(&kept.lane(node, hasty).await?.redeem(kept.sale(&stage, 20)?).await?)?;
+
+    assert_eq!(provider.get_transaction_count(kept.agent.key.address()).await?, 1);
+    assert_eq!(kept.sold(&stage).await?, dollars(20));
+    assert_eq!(kept.open().await?, []);
+    // What is done is nothing that could be replaced.
+    let node = Node::connect(url).await?.instead_of(Some(hash));
+    let gone = kept.lane(node, hasty).await?.redeem(kept.sale(&stage, 30)?).await;
+    ensure!(matches!(gone, Err(LaneFault::Custody(CustodyError::Plan { .. }))), "{gone:?}");
+    assert_eq!(kept.sold(&stage).await?, dollars(20));
+    Ok(())
+}
+
+/// Another process's transaction was dropped by the node: nothing behind its place moves until something stands there.
+#[tokio::test]
+async fn a_place_that_a_node_dropped_is_filled_by_the_next() -> Result<()> {
+    let stage = Stage::open().await?;
+    let kept = Kept::new(&stage).await?;
+    let provider = stage.node().provider();
+    let key = kept.agent.key.address();
+    provider.anvil_set_auto_mine(false).await?;
+    provider.anvil_impersonate_account(key).await?;
+    let elsewhere = TransactionRequest::default().from(key).to(key);
+    let elsewhere = *provider.send_transaction(elsewhere).await?.tx_hash();
+    let patience = Duration::from_millis(500);
+    let hasty = LanePolicy { patience, give_up: Duration::from_secs(4), ..policy() };
+    let lane = Arc::new(kept.by(stage.chain().url(), hasty).await?);
+    let (going, sale) = (Arc::clone(&lane), kept.sale(&stage, 10)?);
+    let waits = tokio::spawn(async move { going.redeem(sale).await });
+    until(&stage, key, |all| (all.len() == 2).then_some(())).await?;
+    provider.anvil_drop_transaction(elsewhere).await?;
+    let waits = waits.await?;
+    ensure!(matches!(waits, Err(LaneFault::Unsettled { nonce: 1, .. })), "{waits:?}");
+    drop(lane);
+    provider.anvil_set_auto_mine(true).await?;
+
+    // The next process waits for it in vain, and its own deed fills the place.
+    let lane = kept.by(stage.chain().url(), hasty).await?;
+    let ends = lane.finish().await;
+    ensure!(matches!(&ends[..], [(_, Err(LaneFault::Unsettled { nonce: 1, .. }))]), "{ends:?}");
+    done(&lane.redeem(kept.sale(&stage, 20)?).await?)?;
+    let ends = lane.finish().await;
+
+    let [(_, Ok(landing))] = &ends[..] else { bail!("{ends:?}") };
+    done(landing)?;
+    assert_eq!(provider.get_transaction_count(key).await?, 2);
+    assert_eq!(kept.sold(&stage).await?, dollars(30), "each once");
+    Ok(())
+}
+
+/// Not every node keeps the states of long ago: who took a place is found in the blocks.
+#[tokio::test]
+async fn a_lost_place_is_seen_by_a_node_without_old_states() -> Result<()> {
+    for earlier in [true, false] {
+        let stage = Stage::open().await?;
+        let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+        let kept = Kept::new(&stage).await?;
+        let provider = stage.node().provider();
+        let key = kept.agent.key.address();
+        provider.anvil_set_auto_mine(false).await?;
+        let hasty = LanePolicy { give_up: Duration::from_secs(1), ..policy() };
+        let waits = kept.by(stage.chain().url(), hasty).await?.redeem(kept.sale(&stage, 10)?).await;
+        let Err(LaneFault::Unsettled { hash, nonce: 0, .. }) = waits else { bail!("{waits:?}") };
+        provider.anvil_drop_transaction(hash).await?;
+        provider.anvil_mine(Some(100), None).await?;
+        provider.anvil_impersonate_account(key).await?;
+        let elsewhere = TransactionRequest::default().from(key).to(key);
+        let _taker = provider.send_transaction(elsewhere).await?;
+        provider.anvil_mine(Some(1), None).await?;
+        let taken = provider.get_block_number().await?;
+        provider.anvil_mine(Some(250), None).await?;
+        // The oldest state is from before it, or from long after.
+        let oldest = if earlier { taken - 40 } else { taken + 200 };
+        let pruned = Fault::LieTo(Arc::new(move |asked, said| {
+            let block = asked["params"][1].as_str().and_then(|hex| hex.strip_prefix("0x"));
+            let block = block.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+            if block.is_some_and(|block| block < oldest) {
+                let error = json!({ "code": -32000, "message": "missing trie node" });
+                *said = json!({ "jsonrpc": "2.0", "id": said["id"], "error": error });
+            }
+        }));
+        proxy.fail("eth_getTransactionCount", u64::MAX, pruned);
+
+        let patient = LanePolicy { give_up: Duration::from_secs(20), ..policy() };
+        let ends = kept.by(proxy.url(), patient).await?.finish().await;
+
+        let [(_, Err(LaneFault::Displaced { nonce: 0, .. }))] = &ends[..] else {
+            bail!("{oldest}, {taken}: {ends:?}")
+        };
+        assert_eq!(kept.open().await?, [], "what was set aside is given back");
+    }
     Ok(())
 }
 
@@ -671,15 +924,20 @@ async fn a_count_that_runs_ahead_of_its_receipts_displaces_nothing() -> Result<(
     let provider = stage.node().provider();
     provider.anvil_set_auto_mine(false).await?;
     let sale = line.go(line.sale(&stage, 10));
-    until(&stage, line.key, |all| all.first().copied()).await?;
+    let (hash, _) = until(&stage, line.key, |all| all.first().copied()).await?;
+    let bytes: Bytes = provider.raw_request("eth_getRawTransactionByHash".into(), [hash]).await?;
 
+    // On the block that it was judged on the place is known to be free: a block without it is what makes the lane count.
+    provider.anvil_drop_transaction(hash).await?;
     proxy.fail("eth_getTransactionCount", 3, Fault::lie(|count| *count = json!("0x9")));
+    provider.anvil_mine(Some(1), None).await?;
     let mut lies = 0;
     while lies < 3 {
         ensure!(!sale.is_finished(), "it ended on a count alone");
         lies += proxy.failed();
         tokio::task::yield_now().await;
     }
+    let _again = provider.send_raw_transaction(&bytes).await?;
     provider.anvil_mine(Some(2), None).await?;
 
     done(&sale.await??)?;

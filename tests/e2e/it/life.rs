@@ -1,8 +1,14 @@
 //! SPEC L1 to L4, K1, K9, P2, T3: a Golem's days, on a real chain, from onboarding on.
 
+mod approvals;
 mod costs;
+mod crashes;
 mod days;
 mod deaths;
+mod events;
+mod keys;
+mod marks;
+mod policy;
 
 use alloy::primitives::{Address, B256, U256, keccak256};
 use anyhow::{Context as _, Result, bail};
@@ -16,7 +22,7 @@ use golem_custody::{
     Asset, CustodyChoice, CustodyMode, DailyCosts, Keyring as _, Keys, Means, OwnerSigner, SignIn,
 };
 use golem_delegation::terms::{GolemCharter, MortalityTimeWindow};
-use golem_runtime::{Documents, Golem, Provisions, Strategist, Ticked, Waking};
+use golem_runtime::{Documents, Golem, Provisions, Strategist, Ticked, Told, Waking};
 use golem_safety::Policy;
 use std::{
     path::{Path, PathBuf},
@@ -89,12 +95,26 @@ impl Home {
         Ok(home)
     }
 
+    /// What its owner publishes for it first.
+    pub(crate) fn policy(&self) -> Policy {
+        let book = self.stage.book();
+        let mut assets = vec![Address::ZERO, book.usdc, book.weth];
+        assets.sort_unstable();
+        Policy {
+            constitution_hash: keccak256(CONSTITUTION),
+            concentration_bps: 10_000,
+            drawdown_bps: 2_000,
+            spend_per_transaction: 500 * DOLLAR,
+            spend_per_session: 100_000 * DOLLAR,
+            spend_per_day: 800 * DOLLAR,
+            assets,
+        }
+    }
+
     async fn onboards(&self, change: impl FnOnce(&mut GolemCharter)) -> Result<()> {
         let (book, now) = (self.stage.book(), self.now());
         let store = self.store()?;
         let _ = CustodyChoice::new(store.as_ref()).choose(CustodyMode::Delegation, now).await?;
-        let mut assets = vec![Address::ZERO, book.usdc, book.weth];
-        assets.sort_unstable();
         let onboard = Onboard {
             node: self.stage.node(),
             owner: &self.owner,
@@ -102,15 +122,7 @@ impl Home {
             mode: CustodyMode::Delegation,
             salt: SALT,
             vault: Some(self.vault.clone()),
-            policy: Policy {
-                constitution_hash: keccak256(CONSTITUTION),
-                concentration_bps: 10_000,
-                drawdown_bps: 2_000,
-                spend_per_transaction: 500 * DOLLAR,
-                spend_per_session: 100_000 * DOLLAR,
-                spend_per_day: 800 * DOLLAR,
-                assets,
-            },
+            policy: self.policy(),
             stipend: STIPEND,
             deposits: vec![Deposit { asset: Asset::Erc20(book.usdc), amount: dollars(2_000) }],
             identity: None,
@@ -214,6 +226,12 @@ impl Home {
         let (records, seals) = Archive::open(&self.books())?.audit()?;
         let found = verify(&records, &seals, &[]);
         if found.is_whole() { Ok(records) } else { bail!("{found}") }
+    }
+
+    /// How often something was told that is told once for each that it is about.
+    pub(crate) fn once(&self, kind: &str) -> Result<usize> {
+        let told = |record: &&Record| Told::of(record).event.kind().name == kind;
+        Ok(self.log()?.iter().filter(told).count())
     }
 
     /// How many records of a kind there are.

@@ -3,13 +3,13 @@
 mod attenuation;
 mod books;
 mod bounds;
-mod budget;
 mod bundles;
 mod cage;
 mod chain;
 mod charter;
 mod embedded;
 mod field;
+mod following;
 mod foresight;
 mod gas;
 mod identity;

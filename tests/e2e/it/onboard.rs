@@ -337,7 +337,8 @@ async fn an_embedded_wallet_takes_no_grant_and_one_transaction() -> Result<()> {
     else {
         bail!("refused")
     };
-    let signed = done(embedded.sign(&permitted, newcomer.now, ROLL).await?)?;
+    #[expect(clippy::disallowed_methods, reason = "that the service signs is the point")]
+    let signed = done(embedded.sign(permitted, newcomer.now, ROLL).await?)?;
     let receipt = Submit::submit(newcomer.stage.node(), &signed).await;
     ensure!(receipt.is_ok_and(|receipt| receipt.success), "its first deed failed");
     println_costs("embedded", &onboarded.costs);

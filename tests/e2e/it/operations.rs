@@ -1,5 +1,7 @@
 //! Redemption through a real bundler by accounts whose key has no coins (SPEC X1, D20).
 
+mod elsewhere;
+
 use alloy::{
     primitives::{B256, Bytes, U256},
     providers::{Provider as _, ext::AnvilApi as _},
@@ -7,7 +9,9 @@ use alloy::{
     sol_types::SolCall as _,
 };
 use anyhow::{Context as _, Result, bail, ensure};
-use bardo_bindings::framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint};
+use bardo_bindings::framework::{
+    DELEGATION_MANAGER, ENTRY_POINT, EntryPoint, HYBRID_IMPL, STATELESS_7702_IMPL,
+};
 use bardo_testkit::{
     Fault, Owner, Proxy, Stage, charter, chartered, dollars, fair_swap, judged, mandate, swap,
     swap_grant, unsigned,
@@ -59,6 +63,7 @@ enum Kind {
 
 /// A session account that holds a grant, and no coins.
 struct Poor {
+    node: Node,
     operations: Operations<SessionKey>,
     owner: Owner,
     context: PermissionContext,
@@ -78,6 +83,18 @@ impl Poor {
         policy: LanePolicy,
     ) -> Result<Self> {
         let owner = stage.owner(AccountKind::Stateless7702).await?;
+        Self::of(stage, owner, node, kind, bundler, policy).await
+    }
+
+    /// Of an owner who is there.
+    async fn of(
+        stage: &Stage,
+        owner: Owner,
+        node: &Url,
+        kind: Kind,
+        bundler: &Url,
+        policy: LanePolicy,
+    ) -> Result<Self> {
         let key = SessionKey::born();
         let account = match kind {
             Kind::Key => SessionAccount::Key(key.address()),
@@ -92,11 +109,12 @@ impl Poor {
         let terms = swap_grant(stage, account.address(), owner.account.address, 5, window);
         let grant = owner.signer.grant(&stage.domain(), unsigned(owner.account.address, &terms))?;
         let context = PermissionContext::new(vec![grant])?;
-        let foresight = Arc::new(Foresight::new(Node::connect(node).await?));
+        let node = Node::connect(node).await?;
+        let foresight = Arc::new(Foresight::new(node.clone()));
         let operations =
             Operations::through(bundler, foresight, account, key, mandate(), policy, move || now)
                 .await?;
-        Ok(Self { operations, owner, context })
+        Ok(Self { node, operations, owner, context })
     }
 
     /// The owner pays for the first operations, in a transaction of his own.
@@ -128,6 +146,37 @@ async fn staged() -> Result<(Stage, Bundler)> {
     let stage = Stage::open().await?;
     let bundler = stage.bundler()?;
     Ok((stage, bundler))
+}
+
+/// SPEC C1, X1: no operation of an account whose code would be none is signed or handed over, and no key is upgraded to nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_whose_implementation_is_not_there_sends_nothing() -> Result<()> {
+    for (kind, whose, gone) in [
+        (Kind::Key, AccountKind::Hybrid, STATELESS_7702_IMPL),
+        (Kind::Hybrid, AccountKind::Stateless7702, HYBRID_IMPL),
+    ] {
+        let (stage, bundler) = staged().await?;
+        let proxy = Proxy::before(bundler.url(), Duration::ZERO).await?;
+        proxy.fail("eth_sendUserOperation", u64::MAX, Fault::lie(|_| ()));
+        let owner = stage.owner(whose).await?;
+        let (node, by) = (stage.chain().url(), proxy.url());
+        let poor = Poor::of(&stage, owner, node, kind, by, policy()).await?;
+        poor.endow(&stage).await?;
+        stage.node().provider().anvil_set_code(gone, Bytes::new()).await?;
+
+        let Err(fault) = poor.operations.redeem(judged(poor.sale(&stage, 10))).await else {
+            bail!("{kind:?} was taken");
+        };
+
+        let words = format!("{:#}", anyhow::Error::from(fault));
+        ensure!(
+            words.contains(&gone.to_string()) && words.contains("bardo chains check"),
+            "{words}"
+        );
+        assert_eq!(proxy.failed(), 0, "{kind:?}: nothing was handed over");
+        ensure!(stage.node().code(poor.operations.address()).await?.is_empty(), "{kind:?}");
+    }
+    Ok(())
 }
 
 /// The first operation also puts the account on the chain.
@@ -315,19 +364,88 @@ async fn a_bundlers_no_proves_nothing_and_what_nobody_shows_leaves_its_place() -
         }),
         ..poor
     };
+    let _ = proxy.failed();
     for error in [no, unknown] {
         let refusal = json!({ "error": error });
         proxy.fail("eth_sendUserOperation", 1, Fault::Claim(Arc::new(move || refusal.clone())));
         let refused = poor.operations.redeem(judged(poor.sale(&stage, 20))).await;
-        let Err(LaneFault::Unsettled { source: Some(ChainFault::Bundler { .. }), .. }) = refused
+        let Err(LaneFault::Forsaken { source: Some(ChainFault::Bundler { .. }), .. }) = refused
         else {
             bail!("{refused:?}")
         };
     }
-    assert_eq!(told.load(SeqCst), 2, "neither was raised");
+    assert_eq!((proxy.failed(), told.load(SeqCst)), (2, 2), "neither was raised");
     assert_eq!(poor.sold(&stage).await?, dollars(10));
+    // Nor are they handed over by whoever finishes what is left.
+    proxy.fail("eth_sendUserOperation", u64::MAX, Fault::lie(|_| ()));
+    let ends = poor.operations.finish().await;
+    ensure!(
+        ends.iter().all(|(_, end)| matches!(end, Err(LaneFault::Forsaken { .. })))
+            && ends.len() == 2,
+        "{ends:?}"
+    );
+    assert_eq!(proxy.failed(), 0, "nothing was handed over");
     done(&poor.operations.redeem(judged(poor.sale(&stage, 30))).await?)?;
     assert_eq!(poor.sold(&stage).await?, dollars(40));
+    ensure!(poor.operations.finish().await.is_empty(), "whoever has the place ends them");
+    Ok(())
+}
+
+/// An account has one place for what waits and what is asked for next: nothing is signed for it while the first may still take
+/// effect, unless somebody gives that up by its name. Of both one takes effect.
+#[tokio::test]
+async fn nothing_is_signed_beside_an_operation_that_may_still_take_effect() -> Result<()> {
+    let (stage, bundler) = staged().await?;
+    let hasty = LanePolicy { patience: PATIENCE, give_up: Duration::from_secs(4), ..policy() };
+    let (_proxy, poor) = behind_proxy(&stage, &bundler, hasty).await?;
+    let told = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&told);
+    let poor = Poor {
+        operations: poor.operations.telling(move |_| {
+            count.fetch_add(1, SeqCst);
+        }),
+        ..poor
+    };
+    let provider = stage.node().provider();
+    provider.anvil_set_auto_mine(false).await?;
+    let waits = poor.operations.redeem(judged(poor.sale(&stage, 10))).await;
+    let Err(LaneFault::Unsettled { hash, .. }) = waits else { bail!("{waits:?}") };
+
+    let beside = poor.operations.redeem(judged(poor.sale(&stage, 20))).await;
+
+    let Err(beside) = beside else { bail!("{beside:?}") };
+    assert_eq!(beside.code(), "UNSETTLED");
+    ensure!(beside.to_string().contains(&format!("--instead-of {hash}")), "{beside}");
+    assert_eq!(told.load(SeqCst), 1, "nothing else was signed");
+    let stranger = B256::repeat_byte(9);
+    let _ = poor.node.clone().instead_of(Some(stranger));
+    let unknown = poor.operations.redeem(judged(poor.sale(&stage, 20))).await;
+    ensure!(matches!(unknown, Err(LaneFault::Custody(_))), "{unknown:?}");
+    let _ = poor.node.clone().instead_of(Some(hash));
+    let sale = poor.sale(&stage, 20);
+    let (landing, mined) = tokio::join!(poor.operations.redeem(judged(sale)), async {
+        while told.load(SeqCst) < 2 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        provider.anvil_set_auto_mine(true).await?;
+        provider.anvil_mine(Some(1), None).await?;
+        anyhow::Ok(())
+    });
+    mined?;
+
+    // Whichever the bundler carried, it is one of them, and the other's end is known.
+    let sold = poor.sold(&stage).await?;
+    match landing {
+        Ok(landing) => {
+            done(&landing)?;
+            assert_eq!(sold, dollars(20));
+        }
+        Err(LaneFault::Displaced { .. }) => assert_eq!(sold, dollars(10)),
+        other => bail!("{other:?}"),
+    }
+    done(&poor.operations.redeem(judged(poor.sale(&stage, 30))).await?)?;
+    assert_eq!(poor.sold(&stage).await?, sold + dollars(30));
+    assert!(poor.operations.finish().await.is_empty());
     Ok(())
 }
 

@@ -26,7 +26,7 @@ use golem_chain::{
 use golem_custody::{DenialCode, Execution, Redemption, SessionKey, SessionSigner};
 use golem_delegation::{
     Caveat, Delegation, Rule,
-    grant::Grant,
+    grant::{Adjustment, Grant},
     terms::{GolemCharter, MortalityTimeWindow},
 };
 use serde_json::{Value, json};
@@ -183,8 +183,8 @@ async fn every_kind_of_owner_grants_adjusts_feeds_revokes_and_takes_everything_o
 
         // Adjusted by a signature alone: less a day, and what was spent still counts.
         let key = agent.key.address();
-        let tighter = with(&agent, |law| law.spend_cap = 150 * DOLLAR)?;
-        let next = Grant::read(&agent.grant, &environment())?.regrant(key, tighter)?;
+        let tighter = Adjustment { spend_cap: Some(150 * DOLLAR), ..Adjustment::default() };
+        let next = Grant::read(&agent.grant, &environment())?.adjust(tighter)?;
         let old = std::mem::replace(&mut agent.grant, ruler.signs(&stage, next.delegation)?);
         assert_eq!(refused(&stage, &agent, 60).await?, DenialCode::Spend);
         passes(&stage, &agent, 40).await?;

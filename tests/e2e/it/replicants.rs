@@ -162,7 +162,8 @@ impl Nursling {
     async fn born(home: &Home, golem: &Golem) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let mut kin = Kin::starts(home, "child", folder.path(), None)?;
-        let asked = golem.asks_for_a_child(Address::ZERO, keccak256("once")).await;
+        let asked =
+            golem.asks_for_a_child(keccak256(folder.path().as_os_str().as_encoded_bytes())).await?;
         let Reply::Introduced(introduced) = kin.answers(&Ask::Introduce(asked)).await? else {
             bail!("no introduction")
         };
@@ -185,6 +186,12 @@ impl Nursling {
             bail!("it does not wake")
         };
         Ok(())
+    }
+
+    /// Why it can do nothing any more, in words; none of them while it can.
+    async fn over(&self, home: &Home) -> Result<String> {
+        let inheritance = self.inheritance.as_ref().context("no child yet")?;
+        Ok(Replicant::is_over(home.stage.node(), inheritance).await?.unwrap_or_default())
     }
 
     const fn key(&self) -> Address {

@@ -10,7 +10,6 @@
 
 mod actions;
 mod policy;
-mod signing;
 mod window;
 mod worth;
 

@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const NEVER: Duration = Duration::from_secs(600);
 const OFTEN: Duration = Duration::from_millis(50);
 
-fn socket(stage: &Stage) -> Result<Url> {
+pub(crate) fn socket(stage: &Stage) -> Result<Url> {
     let mut url = stage.chain().url().clone();
     ensure!(url.set_scheme("ws").is_ok());
     Ok(url)
@@ -173,13 +173,13 @@ async fn a_revocation_is_known_in_its_block_told_or_asked_for() -> Result<()> {
 }
 
 /// Passes bytes to the node, and everything is cut when it is dropped.
-struct Wire {
-    url: Url,
-    task: JoinHandle<()>,
+pub(crate) struct Wire {
+    pub(crate) url: Url,
+    pub(crate) task: JoinHandle<()>,
 }
 
 impl Wire {
-    async fn to(stage: &Stage) -> Result<Self> {
+    pub(crate) async fn to(stage: &Stage) -> Result<Self> {
         let port = stage.chain().url().port().context("no port")?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("ws://{}/", listener.local_addr()?).parse()?;

@@ -64,6 +64,21 @@ pub(crate) struct Wishes {
     /// How long the grant lasts, 1 to 366 [default: 7]
     #[arg(long, value_name = "DAYS")]
     pub(crate) days: Option<u64>,
+    /// Local mode: most that the Golem spends in any 24 hours, in micro-dollars [default: the charter's sum]
+    #[arg(long, value_name = "MICRO-DOLLARS")]
+    pub(crate) daily: Option<u64>,
+    /// Local mode: most calls that the Golem makes under this grant; an allowance and its swap are two [default: 48 for each day]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) calls: Option<u32>,
+    /// Local mode: a contract that the Golem may call, of those that the charter lists; may be repeated [default: all of them, but
+    /// for its own key]
+    #[arg(long = "target", value_name = "ADDRESS", value_parser = input::address)]
+    #[serde(rename = "target", deserialize_with = "addresses")]
+    pub(crate) targets: Vec<Address>,
+    /// Local mode: bound the key by the charter alone, so that it may have Replicants and take gas money from the account; nothing
+    /// counts its calls then
+    #[arg(long, conflicts_with_all = ["daily", "calls", "targets"])]
+    pub(crate) by_charter_alone: bool,
     /// Most of the holdings that the Golem may have in one asset, in hundredths of a per cent [default: 10000]
     #[arg(long, value_name = "BPS")]
     pub(crate) concentration_bps: Option<u16>,
@@ -183,6 +198,11 @@ fn text<'a, D: Deserializer<'a>, T, E: Display>(
 
 fn address<'a, D: Deserializer<'a>>(from: D) -> Result<Option<Address>, D::Error> {
     text(from, input::address)
+}
+
+fn addresses<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<Address>, D::Error> {
+    let all = Vec::<String>::deserialize(from)?;
+    all.iter().map(|one| input::address(one)).collect::<Result<_, _>>().map_err(D::Error::custom)
 }
 
 fn word<'a, D: Deserializer<'a>>(from: D) -> Result<Option<B256>, D::Error> {

@@ -9,6 +9,10 @@ use golem_chain::{Part, Place, Standing, places, redacted};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
+/// What is said of a chain to play with, whatever it calls itself.
+const LOCAL: &str = "  a local chain to play with, such as `bardo up` starts: it borrows the name and id of a public one, is none, and lacks one stock \
+     enforcer whose deployed code no package has\n";
+
 /// `bardo chains`
 pub(crate) fn list() -> Result<Answer, Failure> {
     let chains = input::chains()?;
@@ -76,6 +80,9 @@ pub(crate) async fn check(args: &ChainsCheckArgs) -> Result<Answer, Failure> {
     let bar = ProgressBar::new(u64::try_from(places.len())?);
     bar.set_style(ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}")?);
     let mut text = format!("{shown} ({chain_id})\n");
+    if node.is_near() {
+        text.push_str(LOCAL);
+    }
     let mut rows = Vec::new();
     let mut found = Vec::new();
     for place in &places {
@@ -84,7 +91,9 @@ pub(crate) async fn check(args: &ChainsCheckArgs) -> Result<Answer, Failure> {
         let standing = place.look(&node).await?;
         bar.inc(1);
         let word = match standing {
-            Standing::Present if *part == Part::Bardo => "present, verified",
+            Standing::Present if *part == Part::Bardo || place.pinned().is_some() => {
+                "present, verified"
+            }
             Standing::Present => "present",
             Standing::Missing => "missing",
             _ => "other code",
@@ -99,7 +108,7 @@ pub(crate) async fn check(args: &ChainsCheckArgs) -> Result<Answer, Failure> {
     let next = advice(&found);
     text.push_str(&next.join("\n"));
     let json = json!({
-        "supported": supported, "chainId": chain_id, "chain": name, "contracts": rows, "next": next,
+        "supported": supported, "chainId": chain_id, "chain": name, "local": node.is_near(), "contracts": rows, "next": next,
     });
     Ok(if supported { Answer::yes(json, text) } else { Answer::no(json, text) })
 }
@@ -134,6 +143,19 @@ fn advice(found: &[(Part, Standing)]) -> Vec<&'static str> {
             "A grant that names a missing stock enforcer can never be redeemed here; do not sign one. Others can.",
         );
     }
+    if has(Part::StockEnforcer, Standing::OtherCode) {
+        next.push(
+            "Something else stands where a stock enforcer should, and may allow anything: do not sign one of those grants that name it.",
+        );
+    }
+    if has(Part::Deployer, Standing::OtherCode) {
+        next.push("Something else stands where the deterministic deployer should: deploy nothing through it.");
+    }
+    if has(Part::Identity, Standing::OtherCode) {
+        next.push(
+            "What stands where the identity registry should is none: register nothing there.",
+        );
+    }
     if lacks(Part::Identity) {
         next.push(
             "There is no identity registry where it should be: `bardo identity` needs --registry.",
@@ -145,7 +167,10 @@ fn advice(found: &[(Part, Standing)]) -> Vec<&'static str> {
         next.push(
             "The deterministic deployer is missing: a later version could not be deployed here.",
         );
-    } else if lacks(Part::Bardo) && !lacks(Part::Framework) {
+    } else if lacks(Part::Bardo)
+        && !lacks(Part::Framework)
+        && !has(Part::Deployer, Standing::OtherCode)
+    {
         next.push("Next: bardo deploy --rpc URL --key-file KEY");
     }
     if next.is_empty() {

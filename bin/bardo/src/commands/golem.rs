@@ -1,9 +1,17 @@
+mod adjust;
+mod approval;
 mod estate;
 mod feed;
 mod grant;
 mod history;
 mod kill;
+mod kin;
 mod list;
+mod nursery;
+mod nursling;
+mod replicant;
+mod replicate;
+mod rotate;
 mod run;
 mod status;
 mod voice;
@@ -28,7 +36,13 @@ pub(crate) async fn golem(command: &GolemCommand, json: bool) -> Result<Answer, 
         GolemCommand::Watch(args) => watch::watch(args, json).await,
         GolemCommand::Kill(args) => kill::kill(args).await,
         GolemCommand::Feed(args) => feed::feed(args).await,
+        GolemCommand::Adjust(args) => adjust::adjust(args).await,
         GolemCommand::Grant(args) => grant::grant(args).await,
+        GolemCommand::Approvals(args) => approval::approvals(args).await,
+        GolemCommand::Approve(args) => approval::answer(args, true).await,
+        GolemCommand::Deny(args) => approval::answer(args, false).await,
+        GolemCommand::Rotate(args) => rotate::rotate(args).await,
+        GolemCommand::Replicate(args) => replicate::replicate(args).await,
         GolemCommand::Report(args) => super::report(args).await,
     }
 }

@@ -1,3 +1,4 @@
+pub(super) mod bounds;
 mod embedded;
 pub(super) mod folder;
 mod plan;
@@ -14,14 +15,14 @@ use anyhow::{Context as _, anyhow};
 use bardo_bindings::{ChainSpec, GolemRegistry, golem_charter_enforcer, golem_registry};
 use bardo_store::{Store, StoreConfig};
 use embedded::Declined;
-use folder::{CONSTITUTION, HEARTBEAT, STRATEGY};
+use folder::{CONSTITUTION, GolemFile, HEARTBEAT, STRATEGY};
 use golem_chain::{
-    Node, Onboard, OnboardError, OwnerError, Registry, Wished, hybrid_account,
+    Node, Onboard, OnboardError, OwnerError, Registry, Wished, environment, hybrid_account,
     local::{CharterParties, LocalFiles},
 };
 use golem_custody::{
-    BoxError, Keyring as _, Keys, Means, Onboarding, OnboardingSteps, RunwayFor, Runways, SignIn,
-    WalletApp,
+    BoxError, DelegationBounds, Keyring as _, Keys, Means, Onboarding, OnboardingSteps, RunwayFor,
+    Runways, SignIn, WalletApp,
 };
 use golem_delegation::{
     Caveat, Delegation, ROOT_AUTHORITY,
@@ -44,6 +45,10 @@ const KEY_FILE: &str = "session-key.json";
 pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     let began = Instant::now();
     let plan = Plan::of(args)?;
+    // What he wrote about its life stays, so it has to be right.
+    if let Some(file) = GolemFile::of(&args.data)? {
+        file.shared_ledger(&args.data)?;
+    }
     let signer = input::owner(&args.key)?;
     let owner = signer.address();
     let vault = plan.proxy_code.as_ref().map(|code| hybrid_account(owner, B256::ZERO, code));
@@ -60,7 +65,12 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
             Some(charter) => of_parties(charter, &parties, window),
             None => local_charter(&node, &parties, window)?,
         };
-        Ok(GolemCharter { generation, ..law })
+        let law = GolemCharter { generation, ..law };
+        match &plan.bounds {
+            // A key in a file is bounded on the chain by more than its charter (SPEC K6).
+            Some(bounds) => bounds.within(&law).charter(law, now).context("bounds").or_use(),
+            None => Ok(law),
+        }
     };
     // Whose key it will be is the only thing that may not be known yet.
     let law = law_for(plan.known_key().unwrap_or(owner))?;
@@ -136,6 +146,8 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     };
     let request = sign_in(owner, node.chain_id(), now);
     let (mode, app, chain_id) = (plan.mode, app(&plan.key), node.chain_id());
+    let tokens = law.listing.tokens.iter().map(|listed| listed.token);
+    let tokens = tokens.filter(|token| !token.is_zero()).collect();
     let set_up = async || match plan.key {
         PlannedKey::Provided(wallet) => {
             wallet.made(golem_id, &law, chain_id, most_per_call, now).await
@@ -146,8 +158,8 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
                 _ => opened(key, &args.data).await?,
             };
             match law_for(session) {
-                Ok(law) => means(&law),
-                Err(Failure::Use(error) | Failure::Fault(error)) => Err(error.into()),
+                Ok(law) => means(&law, plan.bounds.as_ref().map(|bounds| bounds.within(&law)), now),
+                Err(failure) => Err(failure.why().into()),
             }
         }
     };
@@ -174,6 +186,7 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
         was_done: matches!(before, Some(Onboarding::Summoning { .. } | Onboarding::Live { .. })),
         wished: Wished { mode, identity: wished_identity, live, validation },
         app,
+        tokens,
         runway: Runways::new(&store).at().await?,
     };
     shown.answer().await
@@ -328,12 +341,21 @@ fn sign_in(address: Address, chain_id: u64, now: u64) -> SignIn {
     }
 }
 
-fn means(law: &GolemCharter) -> Result<Means, BoxError> {
+/// What the owner is asked to sign: the charter, and in local mode what bounds the key beside it.
+fn means(
+    law: &GolemCharter,
+    bounds: Option<DelegationBounds>,
+    now: u64,
+) -> Result<Means, BoxError> {
+    let caveats = match bounds {
+        Some(bounds) => bounds.compile(law.clone(), &environment(), now)?,
+        None => vec![Caveat::new(golem_charter_enforcer(), law.encode()?)],
+    };
     let grant = Delegation {
         delegate: law.agent_key,
         delegator: law.account,
         authority: ROOT_AUTHORITY,
-        caveats: vec![Caveat::new(golem_charter_enforcer(), law.encode()?)],
+        caveats,
         salt: U256::ZERO,
         signature: Bytes::new(),
     };

@@ -28,7 +28,10 @@ const POLL: Duration = Duration::from_millis(250);
 pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
     let key = input::session(&args.secret)?;
-    let node = args.call.node.connect().await?.instead_of(args.instead_of);
+    let mut node = args.call.node.connect().await?.instead_of(args.instead_of);
+    if args.bundler.is_none() {
+        node = input::privately(node, args.private_rpc.as_ref()).await?;
+    }
     // What was judged on an old head is not signed. A chain to play with has a clock of its own.
     let (began, asked_at) = (node.head().await?.timestamp, Instant::now());
     let (near, machine) = (node.is_near(), input::now()?);
@@ -56,13 +59,13 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
         let operations =
             Operations::through(bundler, foresight, account, key, mandate, policy, clock).await?;
         let operations = operations.telling(tell);
-        said_of_earlier(&operations.finish().await);
+        // What is to be replaced is not waited for.
+        if args.instead_of.is_none() {
+            said_of_earlier(&operations.finish().await);
+        }
         operations.redeem(judged).await?
     } else {
-        let mut lane = Lane::open(foresight, key, mandate, policy, clock).await?.telling(tell);
-        if let Some(private) = private(args, &node).await? {
-            lane = lane.through(private);
-        }
+        let lane = Lane::open(foresight, key, mandate, policy, clock).await?.telling(tell);
         // What is to be replaced is not waited for.
         if args.instead_of.is_none() {
             said_of_earlier(&lane.finish().await);
@@ -137,24 +140,6 @@ fn shown(receipt: &Receipt) -> Value {
         "gasUsed": receipt.gas_used,
         "block": receipt.block_number,
     })
-}
-
-/// Where what is signed is handed in, if not to the node that is asked.
-async fn private(args: &RedeemArgs, node: &Node) -> Result<Option<Node>, Failure> {
-    let id = node.chain_id();
-    let listed = input::chains()?.of(id).and_then(|chain| chain.private_rpc.clone());
-    let url = match (&args.private_rpc, listed) {
-        (Some(url), _) => url.clone(),
-        (None, Some(listed)) => listed.parse().context("the chain's private RPC").or_use()?,
-        (None, None) => return Ok(None),
-    };
-    let private = Node::connect(&url).await?;
-    if private.chain_id() != id {
-        let (found, wanted) = (private.chain_id(), id);
-        let off = anyhow::anyhow!("the private RPC serves chain {found}, and --rpc chain {wanted}");
-        return Err(Failure::Use(off));
-    }
-    Ok(Some(private))
 }
 
 /// Who executes an operation: whoever the grant names must be this one.

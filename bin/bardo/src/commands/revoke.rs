@@ -16,8 +16,8 @@ use bardo_bindings::{
     golem_registry,
 };
 use golem_chain::{
-    Account, ChainFault, GolemState, Node, OwnerCall, OwnerError, Registry, SharedAccount,
-    environment, is_signed_for,
+    Account, ChainFault, GolemState, Node, OwnerError, Registry, SharedAccount, environment,
+    is_signed_for,
 };
 use golem_custody::{Execution, OwnerSigner};
 use golem_delegation::{Delegation, Rule};
@@ -45,7 +45,15 @@ impl What {
         }
     }
 
-    /// What the registry is told.
+    /// Who is told: the manager, or the registry.
+    fn whom(&self) -> Address {
+        match self {
+            Self::Grant(_) => DELEGATION_MANAGER,
+            Self::Golem(_) | Self::All => golem_registry(),
+        }
+    }
+
+    /// What is said.
     fn call(&self) -> Bytes {
         match self {
             Self::Grant(grant) => golem_chain::revocation(grant),
@@ -197,23 +205,14 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
             return Ok(refused(&reason));
         }
     }
+    let voice = match Voice::of(&node, &keys, owner).await {
+        Ok(voice) => voice,
+        Err(error) => return not_his(error),
+    };
     let before = what.mark(&node, owner).await?;
     let ceiling = args.send.ceiling(&node)?;
-    let sent = match keys.as_slice() {
-        // One key may be enough for an account of several.
-        [key] if owner == key.address() || SharedAccount::at(&node, owner).await.is_err() => {
-            alone(&what, &node, key, ceiling).await
-        }
-        _ => together(&what, owner, &node, &keys, ceiling).await,
-    };
-    let receipt = match sent {
+    let receipt = match voice.says(&what, &node, ceiling).await {
         Ok(receipt) => receipt,
-        Err(
-            error @ (OwnerError::NotTheOwner { .. }
-            | OwnerError::NotCreated { .. }
-            | OwnerError::NotShared { .. }
-            | OwnerError::TooFewKeys { .. }),
-        ) => return Ok(refused(&error.to_string())),
         // One that was sent before may have been first.
         Err(OwnerError::Failed { hash } | OwnerError::Chain(ChainFault::PlaceTaken { hash }))
             if what.mark(&node, owner).await? > before =>
@@ -226,7 +225,7 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
             let text = format!("revoked: {words}, by a transaction that was quicker than {hash}");
             return Ok(Answer::yes(json, text).with("chainId", node.chain_id()));
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => return not_his(error),
     };
     // Believe the chain, not the receipt.
     let after = what.mark_after(&node, owner, &receipt).await?;
@@ -274,7 +273,18 @@ fn refused(reason: &str) -> Answer {
     Answer::no(json!({ "revoked": false, "reason": reason }), reason)
 }
 
-/// Whose it is; or why these keys are not the ones to ask.
+/// An account that these keys do not speak for is a refusal; the rest are faults.
+fn not_his(error: OwnerError) -> Result<Answer, Failure> {
+    match error {
+        OwnerError::NotTheOwner { .. }
+        | OwnerError::NotCreated { .. }
+        | OwnerError::NotShared { .. }
+        | OwnerError::TooFewKeys { .. } => Ok(refused(&error.to_string())),
+        other => Err(other.into()),
+    }
+}
+
+/// Whose it is; or why there is nobody to ask.
 async fn owner_of(
     what: &What,
     args: &RevokeArgs,
@@ -296,50 +306,59 @@ async fn owner_of(
                     node.chain_id()
                 )));
             };
-            let owner = entry.owner;
-            let shared = keys.len() > 1 || SharedAccount::at(node, owner).await.is_ok();
-            Ok(if shared || owner == human {
-                Ok(owner)
-            } else {
-                Err(format!("{golem} is {owner}'s and not {human}'s; nothing was sent"))
-            })
+            Ok(Ok(entry.owner))
         }
     }
 }
 
-/// By the one key that rules.
-async fn alone(
-    what: &What,
-    node: &Node,
-    key: &OwnerSigner,
-    ceiling: U256,
-) -> Result<TransactionReceipt, OwnerError> {
-    match what {
-        What::Grant(grant) => {
-            let account = Account::ruled_by(node, key.address(), grant.delegator).await?;
-            account.revoke(node, key, grant, ceiling).await
-        }
-        What::Golem(_) | What::All => {
-            let call = OwnerCall { from: key.address(), to: golem_registry(), data: what.call() };
-            call.send(node, key, ceiling).await
-        }
-    }
+/// How the keys make an account speak: whatever ends is what that account granted, and no other.
+enum Voice<'k> {
+    /// The one key rules it: it is the key's own address, or a vault of it.
+    Alone(Account, &'k OwnerSigner),
+    /// Several keys rule it: they sign, and one of them sends.
+    Together(SharedAccount, &'k [OwnerSigner]),
 }
 
-/// By an account that several keys rule: they sign, and one of them sends.
-async fn together(
-    what: &What,
-    account: Address,
-    node: &Node,
-    keys: &[OwnerSigner],
-    ceiling: U256,
-) -> Result<TransactionReceipt, OwnerError> {
-    let shared = SharedAccount::at(node, account).await?;
-    match what {
-        What::Grant(grant) => shared.revoke(node, keys, grant, ceiling).await,
-        What::Golem(_) | What::All => {
-            let call = Execution { target: golem_registry(), value: U256::ZERO, data: what.call() };
-            shared.act(node, keys, &[call], ceiling).await
+impl<'k> Voice<'k> {
+    /// That of `account`. One that these keys do not speak for is an error, and so is a node that does not say whose it is.
+    async fn of(
+        node: &Node,
+        keys: &'k [OwnerSigner],
+        account: Address,
+    ) -> Result<Self, OwnerError> {
+        let [key] = keys else {
+            return Ok(Self::Together(SharedAccount::at(node, account).await?, keys));
+        };
+        match Account::ruled_by(node, key.address(), account).await {
+            Ok(own) => Ok(Self::Alone(own, key)),
+            // One key may be enough for an account of several.
+            Err(not_his @ OwnerError::NotTheOwner { .. }) => {
+                match SharedAccount::at(node, account).await {
+                    Ok(shared) => Ok(Self::Together(shared, keys)),
+                    Err(OwnerError::NotShared { .. }) => Err(not_his),
+                    Err(fault) => Err(fault),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Has the account say it, by one transaction of a key.
+    async fn says(
+        &self,
+        what: &What,
+        node: &Node,
+        ceiling: U256,
+    ) -> Result<TransactionReceipt, OwnerError> {
+        match self {
+            Self::Alone(account, key) => {
+                account.tell(node, key, what.whom(), what.call(), ceiling).await
+            }
+            Self::Together(shared, keys) => {
+                let (target, data) = (what.whom(), what.call());
+                let call = Execution { target, value: U256::ZERO, data };
+                shared.act(node, keys, &[call], ceiling).await
+            }
         }
     }
 }

@@ -38,8 +38,11 @@ pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
 
 /// What would come of it, for programs and for people.
 fn allowed(preview: &Preview) -> Answer {
-    let Preview { block, gas, changes, notes } = preview;
+    let Preview { block, gas, data_fee, changes, notes, counted: _ } = preview;
     let mut lines = vec![format!("allowed: about {gas} gas, judged on block {}", block.number)];
+    if !data_fee.is_zero() {
+        lines.push(format!("  and for its data, on the chain's parent, up to {data_fee} wei"));
+    }
     let mut rows = Vec::new();
     for Change { of, before, after } in changes {
         let (named, words) = match of {
@@ -89,6 +92,7 @@ fn allowed(preview: &Preview) -> Answer {
         "enforcer": null,
         "reason": null,
         "gas": gas,
+        "dataFee": data_fee.to_string(),
         "block": block.number,
         "blockHash": block.hash,
         "changes": rows,
@@ -114,7 +118,7 @@ pub(crate) fn redemption(call: &CallArgs) -> Result<Redemption, Failure> {
     let context = call.context.as_deref().context("neither --context nor --grants").or_use()?;
     let context = input::context(context)?;
     if let Some(file) = &call.calls {
-        return Ok(Redemption::batch(call.manager, context, &input::calls(file)?));
+        return Ok(Redemption::of(call.manager, context, &input::calls(file)?));
     }
     let target = call.target.context("neither --target nor --calls").or_use()?;
     let execution = Execution { target, value: call.value, data: call.data.clone() };
@@ -125,11 +129,14 @@ pub(crate) fn redemption(call: &CallArgs) -> Result<Redemption, Failure> {
 pub(crate) fn refused(denial: &Denial) -> Result<Answer, Failure> {
     let json = serde_json::to_value(denial)?;
     let by = denial.enforcer_name.as_deref().map(|name| format!(" by {name}")).unwrap_or_default();
-    let hint = if denial.code == DenialCode::FeeCeiling {
-        "; --fee-ceiling says how much it may"
-    } else {
-        ""
+    let hint = match denial.code {
+        DenialCode::FeeCeiling => Some("--fee-ceiling says how much it may"),
+        DenialCode::NoGas => Some(
+            "send it coins, or redeem through --bundler URL, where its deposit at the entry point pays",
+        ),
+        _ => None,
     };
-    let answer = Answer::no(json, format!("refused{by}: {denial}{hint}"));
-    Ok(answer.with("allowed", false).with("changes", json!([])))
+    let words = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    let answer = Answer::no(json, format!("refused{by}: {denial}{words}"));
+    Ok(answer.with("allowed", false).with("changes", json!([])).with("next", hint))
 }

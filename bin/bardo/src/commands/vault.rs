@@ -143,10 +143,11 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
     let withdrawn = if keys.is_empty() {
         match alone(ceiling, &node, &signer, vault, from, &withdrawal).await {
             // One key may be enough for an account of several.
-            Err(OwnerError::NotTheOwner { .. } | OwnerError::UnknownCode { .. })
-                if SharedAccount::at(&node, from).await.is_ok() =>
-            {
-                together(ceiling, &node, &[signer], from, &withdrawal).await
+            Err(not_his @ (OwnerError::NotTheOwner { .. } | OwnerError::UnknownCode { .. })) => {
+                match together(ceiling, &node, &[signer], from, &withdrawal).await {
+                    Err(OwnerError::NotShared { .. }) => Err(not_his),
+                    withdrawn => withdrawn,
+                }
             }
             withdrawn => withdrawn,
         }
@@ -173,21 +174,27 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
             json!({ "withdrawn": false, "account": from, "reason": reason, "created": created }),
             format!("refused: {reason}; nothing left {from}"),
         ),
-        Withdrawn::Done { moved, transactions, gas_used } => {
-            // An EOA keeps gas money; anything else that stayed is not out.
-            let out = moved
-                .iter()
-                .all(|one| one.left.is_zero() || (one.token.is_none() && from == owner));
+        Withdrawn::Done { moved, still, transactions, gas_used } => {
+            let out = still.is_empty() && moved.iter().all(|one| one.out);
             let rows: Vec<Value> = moved.iter().map(row).collect();
             let mut text = format!("from {from} to {to} ({gas_used} gas)\n");
             moved.iter().for_each(|one| text.push_str(&line(one)));
+            for (collection, count) in &still {
+                text.push_str(&format!(
+                    "  {count} items of {collection} are still there: so many do not leave at once; ask for the same again\n"
+                ));
+            }
+            let still: Vec<Value> = still
+                .iter()
+                .map(|(token, items)| json!({ "token": token, "items": items.to_string() }))
+                .collect();
             if transactions.len() > 1 {
                 text.push_str(
                     "The account had to be created first, by a transaction of its own.\n",
                 );
             }
             let json = json!({
-                "withdrawn": out, "account": from, "to": to, "moved": rows,
+                "withdrawn": out, "account": from, "to": to, "moved": rows, "still": still,
                 "transactions": transactions, "gasUsed": gas_used,
             });
             if out { Answer::yes(json, text) } else { Answer::no(json, text) }
@@ -260,19 +267,24 @@ fn refused_by_us(error: OwnerError) -> Result<Answer, Failure> {
 }
 
 fn row(moved: &Moved) -> Value {
-    let Moved { token, item, amount, left } = moved;
+    let Moved { token, item, amount, left, out } = moved;
     let item = item.map(|id| id.to_string());
-    json!({ "token": token, "item": item, "amount": amount.to_string(), "left": left.to_string() })
+    let (amount, left) = (amount.to_string(), left.to_string());
+    json!({ "token": token, "item": item, "amount": amount, "left": left, "out": out })
 }
 
 fn line(moved: &Moved) -> String {
-    let Moved { token, item, amount, left } = moved;
+    let Moved { token, item, amount, left, out } = moved;
     let what = match (token, item) {
         (None, _) => "wei".to_owned(),
         (Some(ENTRY_POINT), None) => "wei that lay with the entry point".to_owned(),
         (Some(token), None) => format!("of {token}"),
         (Some(token), Some(id)) => format!("item of {token}: {id}"),
     };
-    let stays = if *left == U256::ZERO { String::new() } else { format!("; {left} stay") };
+    let stays = match (left.is_zero(), out) {
+        (true, _) => String::new(),
+        (false, true) => format!("; {left} stay"),
+        (false, false) => format!("; that did not leave: {left} stay"),
+    };
     format!("  {amount} {what}{stays}\n")
 }

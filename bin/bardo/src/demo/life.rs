@@ -3,6 +3,7 @@
 //! This script moves time, sets prices, and acts as the owner, by `bardo` commands, or as a thief, by `cast`. The Golem knows of none of it.
 
 mod birth;
+mod child;
 mod end;
 mod middle;
 mod theft;
@@ -29,12 +30,16 @@ const DAY: u64 = 86_400;
 /// How long the owner's grant lasts, in days.
 const DAYS: u64 = 21;
 /// What the Golem begins with, and what it buys for each day, in dollars.
-const DEPOSIT: u64 = 3_000;
+const DEPOSIT: u64 = 3_100;
 const BUY: u64 = 150;
+/// What its Replicant may spend, and what that one sells, in dollars.
+const SHARE: u64 = 100;
+const CHILD_BUY: u64 = 60;
 /// What a day of it costs, in micro-dollars, and who is paid.
 const INFERENCE: u64 = 1_000_000;
 const LANDLORD: Address = Address::repeat_byte(0x4a);
 const STRATEGY: &str = "# Strategy\n\nBuy a little ether every day.\n\n- strategy: dca\n- sell: settlement\n- buy: weth\n- amount: $150\n- every: 1d\n";
+const TASK: &str = "# Task\n\nBuy ether with a share, beside its parent.\n\n- strategy: dca\n- sell: settlement\n- buy: weth\n- amount: $60\n- every: 2h\n";
 const HEARTBEAT: &str =
     "# Heartbeat\n\n- every: 12h\n- fastest: 12h\n- slowest: 12h\n- dream: 6h every 24h\n";
 
@@ -91,6 +96,8 @@ impl Play {
         narrator.scene("A Golem's whole life: a process of its own, three weeks, on a chain whose clock is moved by hand");
         self.onboarding(narrator).await?;
         self.first_days(narrator).await?;
+        self.replicant(narrator).await?;
+        self.four_days(narrator).await?;
         self.emotion(narrator).await?;
         self.crash_and_feed(narrator).await?;
         self.rotation(narrator).await?;

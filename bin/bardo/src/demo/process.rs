@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use std::{
+    collections::VecDeque,
     io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
@@ -22,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Process {
     child: Child,
     lines: UnboundedReceiver<Value>,
+    /// What it said while its children were listened to, and what they said while it was.
+    own: VecDeque<Value>,
+    childrens: VecDeque<Value>,
 }
 
 impl Process {
@@ -45,21 +49,50 @@ impl Process {
                 }
             }
         });
-        Ok(Self { child, lines })
+        Ok(Self { child, lines, own: VecDeque::new(), childrens: VecDeque::new() })
     }
 
     /// The next line that has one of these fields.
     pub(super) async fn says(&mut self, fields: &[&str]) -> Result<Value> {
         loop {
-            let line = timeout(PATIENCE, self.lines.recv()).await;
-            let line = line.with_context(|| format!("the Golem did not say {fields:?}"))?;
-            let Some(line) = line else { bail!("the Golem's process ended") };
+            let line = match self.own.pop_front() {
+                Some(line) => line,
+                None => self.hears(fields).await?,
+            };
+            if line.get("replicant").is_some() {
+                self.childrens.push_back(line);
+                continue;
+            }
             // On a chain that answers nothing should fail.
             if let Some(fault) = line.get("fault").and_then(Value::as_str) {
                 bail!("the Golem said: {fault}");
             }
             if fields.iter().any(|field| line.get(field).is_some()) {
                 return Ok(line);
+            }
+        }
+    }
+
+    async fn hears(&mut self, fields: &[&str]) -> Result<Value> {
+        let line = timeout(PATIENCE, self.lines.recv()).await;
+        let line = line.with_context(|| format!("the Golem did not say {fields:?}"))?;
+        line.context("the Golem's process ended")
+    }
+
+    /// The next line of a child's that has one of these fields.
+    pub(super) async fn relays(&mut self, fields: &[&str]) -> Result<Value> {
+        loop {
+            let line = match self.childrens.pop_front() {
+                Some(line) => line,
+                None => self.hears(fields).await?,
+            };
+            if line.get("replicant").is_none() {
+                self.own.push_back(line);
+                continue;
+            }
+            let said = line.get("says").cloned().unwrap_or_default();
+            if fields.iter().any(|field| said.get(field).is_some()) {
+                return Ok(said);
             }
         }
     }

@@ -1,8 +1,11 @@
 //! What the chain says of a Golem's life: its transactions, those of others, and every state in between that a node still has.
 
 use super::{
-    log::{Log, clipped},
-    story::{Entry, Gas, LeftOut, MOST_POINTS, MOST_TRANSACTIONS, Mark, Moment, Observed, thinned},
+    log::{Log, Raised, clipped},
+    story::{
+        Entry, Gas, LeftOut, MOST_POINTS, MOST_TRANSACTIONS, Mark, Moment, Observed, Offspring,
+        thinned,
+    },
     words,
 };
 use alloy::{
@@ -15,13 +18,14 @@ use alloy::{
 };
 use anyhow::Context as _;
 use bardo_bindings::{
-    GolemRegistry,
+    GolemRegistry, ReplicantBudgetEnforcer,
     defi::Erc20,
     framework::{DELEGATION_MANAGER, DelegationManager},
-    golem_registry,
+    golem_registry, replicant_budget_enforcer,
 };
 use golem_chain::{Node, environment, observe_at};
 use golem_delegation::{PermissionContext, SpendWindow, blast_radius::BlastRadius, grant::Phase};
+use golem_runtime::Upbringing;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Blocks of which logs are asked at once where all at once are too many.
@@ -34,6 +38,8 @@ const SYMBOL: usize = 12;
 pub(super) enum By {
     /// The Golem, as its log says.
     Golem,
+    /// The key of one of its children.
+    Replicant,
     /// Its owner's wallet.
     Owner,
     /// Its key, and its log knows nothing of it.
@@ -46,6 +52,7 @@ impl By {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Golem => "the Golem",
+            Self::Replicant => "its Replicants",
             Self::Owner => "its owner",
             Self::Strange => "its key, not the Golem",
             Self::Other => "somebody else",
@@ -59,6 +66,8 @@ pub(super) struct Deed {
     pub(super) at: u64,
     pub(super) block: u64,
     pub(super) hash: B256,
+    /// Whose key sent it.
+    pub(super) from: Address,
     pub(super) by: By,
     pub(super) action: &'static str,
     pub(super) gas: u64,
@@ -94,6 +103,7 @@ pub(super) struct Chain {
     pub(super) asked: Moment,
     pub(super) deeds: Vec<Deed>,
     pub(super) observed: Vec<Observed>,
+    pub(super) offspring: Vec<Offspring>,
     coins: BTreeMap<Address, Coin>,
 }
 
@@ -128,7 +138,8 @@ impl Chain {
                 None => left_out.forgotten = left_out.forgotten.saturating_add(1),
             }
         }
-        Ok(Self { asked, deeds, observed, coins })
+        let offspring = offspring(node, log, &deeds).await?;
+        Ok(Self { asked, deeds, observed, offspring, coins })
     }
 
     /// What transactions cost, by what they did.
@@ -177,6 +188,13 @@ impl Chain {
             (By::Golem, "payment") => (Mark::Money, format!("Paid {out}"), None),
             (By::Golem, "income") => (Mark::Money, format!("Received {came}"), None),
             (By::Golem, _) => return None,
+            (By::Replicant, _) if !deed.done => {
+                (Mark::Refusal, "A transaction of its child’s failed in its block".to_owned(), None)
+            }
+            (By::Replicant, "trade") => {
+                (Mark::Child, format!("Its child swapped {out} for {came}"), None)
+            }
+            (By::Replicant, _) => return None,
             (By::Strange, action) => {
                 let title = "Its key was used, and its log knows nothing of it".to_owned();
                 let what = match (out.is_empty(), came.is_empty()) {
@@ -297,7 +315,9 @@ async fn deeds(
         found(logs(node, disabled, from).await?);
     }
     if !keys.is_empty() {
-        let redeemers: Vec<B256> = keys.iter().map(|key| key.into_word()).collect();
+        let childrens = log.children.iter().map(|one| one.child.key);
+        let redeemers: Vec<B256> =
+            keys.iter().copied().chain(childrens).map(|key| key.into_word()).collect();
         let redeemed = Filter::new()
             .address(DELEGATION_MANAGER)
             .event_signature(DelegationManager::RedeemedDelegation::SIGNATURE_HASH)
@@ -339,6 +359,7 @@ async fn deeds(
         let by = match receipt.from {
             _ if log.signed.contains(&hash) => By::Golem,
             from if keys.contains(&from) => By::Strange,
+            from if log.is_childs(from) => By::Replicant,
             from if Some(from) == log.owner => By::Owner,
             _ => By::Other,
         };
@@ -349,6 +370,7 @@ async fn deeds(
             at,
             block,
             hash,
+            from: receipt.from,
             by,
             action,
             gas: receipt.gas_used,
@@ -362,6 +384,40 @@ async fn deeds(
         });
     }
     Ok(deeds)
+}
+
+/// Its children: what its log says of them, and what the chain counts for their names.
+async fn offspring(node: &Node, log: &Log, deeds: &[Deed]) -> anyhow::Result<Vec<Offspring>> {
+    let mut all = Vec::new();
+    for Raised { at, child } in &log.children {
+        let (spent, ended, cause) = match &child.upbringing {
+            Upbringing::Ended { cause, at, spent } => (*spent, Some(*at), Some(clipped(cause))),
+            _ => {
+                let asked = ReplicantBudgetEnforcer::spentByCall {
+                    manager: DELEGATION_MANAGER,
+                    delegator: child.above.delegate,
+                    replicantId: child.id,
+                };
+                let counted = node.read(replicant_budget_enforcer(), asked).await?;
+                let counted = u64::try_from(counted).unwrap_or(u64::MAX);
+                (counted.saturating_sub(child.counted), None, None)
+            }
+        };
+        let own = || deeds.iter().filter(|deed| deed.from == child.key);
+        all.push(Offspring {
+            id: child.id,
+            key: child.key,
+            at: *at,
+            until: child.not_after,
+            budget: child.errand.budget,
+            spent,
+            trades: super::count(own().filter(|deed| deed.done && deed.action == "trade").count()),
+            gas: own().map(|deed| deed.gas).fold(0, u64::saturating_add),
+            ended,
+            cause,
+        });
+    }
+    Ok(all)
 }
 
 /// What a transaction did, by what it left behind.

@@ -6,13 +6,16 @@ use bardo_store::Record;
 use golem_chain::{environment, printable};
 use golem_custody::{IntentId, Means, Onboarding, Rotation, Runway, Settlement};
 use golem_delegation::{Delegation, grant::Grant, terms::GolemCharter};
-use golem_runtime::{GolemEvent, Life, Told};
+use golem_runtime::{Child, GolemEvent, Life, Told};
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most names of refusals that are told apart: there are fewer, in a log of ours.
 const MOST_CODES: usize = 96;
+
+/// Most children that are told of.
+const MOST_CHILDREN: usize = 64;
 
 /// A grant, and since when it is the newest.
 #[derive(Clone, Debug)]
@@ -33,12 +36,22 @@ pub(super) struct Ended {
     pub(super) micro_dollars: u64,
 }
 
+/// A child that once lived, as its parent wrote of it last.
+#[derive(Clone, Debug)]
+pub(super) struct Raised {
+    /// Since when it lived.
+    pub(super) at: u64,
+    pub(super) child: Child,
+}
+
 /// All of it.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) owner: Option<Address>,
     pub(super) account: Option<Address>,
     pub(super) grants: Vec<Given>,
+    /// Its children, the oldest first.
+    pub(super) children: Vec<Raised>,
     /// The grant for running costs, and since when.
     runway: Option<(u64, Runway)>,
     pub(super) ticks: Vec<Tick>,
@@ -153,12 +166,26 @@ impl Log {
                     self.runway = Some((record.at, runway));
                 }
             }
+            of_one if of_one.starts_with("replicant.") => {
+                if let Ok(child) = Child::deserialize(to) {
+                    self.raised(record.at, child);
+                }
+            }
             "settlement" => {
                 if let Ok(settlement) = Settlement::deserialize(to) {
                     self.settlement = Some(settlement);
                 }
             }
             _ => {}
+        }
+    }
+
+    fn raised(&mut self, at: u64, child: Child) {
+        let known = self.children.iter_mut().find(|one| one.child.key == child.key);
+        if let Some(known) = known {
+            known.child = child;
+        } else if child.lives() && self.children.len() < MOST_CHILDREN {
+            self.children.push(Raised { at, child });
         }
     }
 
@@ -207,6 +234,13 @@ impl Log {
             }
         }
         keys
+    }
+}
+
+impl Log {
+    /// Whether a key is a child's.
+    pub(super) fn is_childs(&self, key: Address) -> bool {
+        self.children.iter().any(|one| one.child.key == key)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     chart::{Frame, drawing},
     figure::{at_risk, dollars, escaped, ether, hex, iso, number, short, text, time},
     story::{Mark, Story, Tick},
-    tables::{gas, refusals, settlement, timeline},
+    tables::{gas, refusals, replicants, settlement, timeline},
     words,
 };
 use golem_delegation::grant::Phase;
@@ -39,6 +39,7 @@ pub(crate) fn render(story: &Story) -> String {
     mood(&mut page, story);
     page.push_str("</div>\n");
     timeline(&mut page, story);
+    replicants(&mut page, story);
     refusals(&mut page, story);
     gas(&mut page, story);
     settlement(&mut page, story);

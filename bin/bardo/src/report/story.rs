@@ -39,6 +39,8 @@ pub(crate) struct Story {
     pub(super) timeline: Vec<Entry>,
     pub(super) refusals: Vec<Refusals>,
     pub(super) gas: Vec<Gas>,
+    /// Its children, the oldest first.
+    pub(super) replicants: Vec<Offspring>,
     pub(super) settlement: Option<Settled>,
     pub(super) audit: Seal,
     pub(super) left_out: LeftOut,
@@ -180,6 +182,29 @@ pub(super) struct Refusals {
     pub(super) reason: String,
     /// Who refused: a contract's name or address; none for the Golem's own policy and books.
     pub(super) enforcer: Option<String>,
+}
+
+/// One of its children. Money in micro-dollars.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Offspring {
+    pub(super) id: B256,
+    pub(super) key: Address,
+    /// Since when it lived.
+    pub(super) at: u64,
+    /// Its last second.
+    pub(super) until: u64,
+    /// What it might spend in its life.
+    pub(super) budget: u64,
+    /// What it spent, as the chain counted.
+    pub(super) spent: u64,
+    /// Swaps of its key's.
+    pub(super) trades: u64,
+    /// Gas of what its key redeemed.
+    pub(super) gas: u64,
+    /// When its parent saw that it was over, and why.
+    pub(super) ended: Option<u64>,
+    pub(super) cause: Option<String>,
 }
 
 /// What one kind of transaction cost.

@@ -2,7 +2,7 @@
 
 use super::{
     chart::Frame,
-    figure::{clock, date, ether, hex, number, text, time},
+    figure::{clock, date, dollars, ether, hex, number, short, text, time},
     page::{icon, mark},
     story::{Entry, Story},
     words,
@@ -60,6 +60,38 @@ fn happened(page: &mut String, index: usize, entry: &Entry) {
         let _ = write!(page, "<div class=\"small\">{}</div>", text(&of("detail"), detail));
     }
     page.push_str("</li>");
+}
+
+pub(super) fn replicants(page: &mut String, story: &Story) {
+    if story.replicants.is_empty() {
+        return;
+    }
+    page.push_str(
+        "<section>\n<h2>Replicants</h2>\n<p class=\"about\">Children in processes and with keys of their own. Each had a share, as the chain counted \
+         it; what they spent counts in the Golem’s own cap, too.</p>\n",
+    );
+    page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th>Key</th><th>From</th><th>Until</th><th class=\"n\">Share</th><th class=\"n\">Spent</th><th class=\"n\">Trades</th><th class=\"n\">Gas</th><th>How it ended</th></tr></thead><tbody>\n");
+    for (index, child) in story.replicants.iter().enumerate() {
+        let of = |field: &str| format!("/replicants/{index}/{field}");
+        let end = match (&child.cause, child.ended) {
+            (Some(cause), Some(ended)) => {
+                format!("{}, {}", time(&of("ended"), ended), text(&of("cause"), cause))
+            }
+            _ => "it lives".to_owned(),
+        };
+        let _ = writeln!(
+            page,
+            "<tr><td>{}</td><td data-label=\"from\">{}</td><td data-label=\"until\">{}</td><td class=\"n\" data-label=\"share\">{}</td><td class=\"n\" data-label=\"spent\">{}</td><td class=\"n\" data-label=\"trades\">{}</td><td class=\"n\" data-label=\"gas\">{}</td><td data-label=\"end\">{end}</td></tr>",
+            short(&of("key"), child.key),
+            time(&of("at"), child.at),
+            time(&of("until"), child.until),
+            dollars(&of("budget"), child.budget),
+            dollars(&of("spent"), child.spent),
+            number(&of("trades"), child.trades),
+            number(&of("gas"), child.gas),
+        );
+    }
+    page.push_str("</tbody></table></div>\n</section>\n");
 }
 
 pub(super) fn refusals(page: &mut String, story: &Story) {
@@ -150,7 +182,7 @@ pub(super) fn settlement(page: &mut String, story: &Story) {
     if let Some(hash) = settled.hash {
         let _ = writeln!(
             page,
-            "<p class=\"about\">The registry holds its hash, {}.</p>",
+            "<p class=\"about\">Its hash in the log is {}.</p>",
             hex("/settlement/hash", hash)
         );
     }

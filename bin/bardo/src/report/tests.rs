@@ -4,8 +4,8 @@ use super::{
     log::Log,
     render,
     story::{
-        Day, Entry, Gas, LeftOut, MOST_ENTRIES, MOST_POINTS, Mark, Moment, Observed, Refusals,
-        Seal, Settled, SettledRow, Story, Sums, Tick, thinned,
+        Day, Entry, Gas, LeftOut, MOST_ENTRIES, MOST_POINTS, Mark, Moment, Observed, Offspring,
+        Refusals, Seal, Settled, SettledRow, Story, Sums, Tick, thinned,
     },
 };
 use alloy::primitives::{Address, B256, U256};
@@ -79,6 +79,18 @@ fn story(text: &str) -> Story {
             most: 1,
             total: 1,
             fees: U256::from(1),
+        }],
+        replicants: vec![Offspring {
+            id: B256::repeat_byte(8),
+            key: Address::repeat_byte(8),
+            at: 100,
+            until: 200,
+            budget: 2,
+            spent: 1,
+            trades: 1,
+            gas: 1,
+            ended: Some(150),
+            cause: Some(text.into()),
         }],
         settlement: Some(Settled {
             step: "nothing is left, and no key",

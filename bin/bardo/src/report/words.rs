@@ -26,10 +26,11 @@ pub(super) const fn trigger(trigger: DeathTrigger) -> &'static str {
     match trigger {
         DeathTrigger::Age => "age",
         DeathTrigger::Exhaustion => "exhaustion",
+        DeathTrigger::Expiry => "the end of its time",
+        DeathTrigger::Loss => "losses",
         DeathTrigger::Staleness => "no longer knowing its world",
         DeathTrigger::OwnerKillSwitch => "its owner's word",
         DeathTrigger::GrantEnded => "the end of its grant",
-        DeathTrigger::PolicyViolation => "what its policy forbids",
         _ => "something that is not known here",
     }
 }
@@ -139,6 +140,7 @@ fn life(event: &GolemEvent) -> Option<(Mark, String, Option<String>)> {
         GolemEvent::ApprovalAnswered { approved, .. } => {
             plain(Mark::Owner, if *approved { "He said yes" } else { "He said no" }, None)
         }
+        GolemEvent::ApprovalExpired { .. } => plain(Mark::Owner, "He did not answer in time", None),
         GolemEvent::RunwayRedeemed { redeemed, remaining, .. } => {
             let title = format!("Paid {} of running costs", dollars(*redeemed));
             let left =
@@ -148,6 +150,13 @@ fn life(event: &GolemEvent) -> Option<(Mark, String, Option<String>)> {
         GolemEvent::BudgetWarning { remaining_bps, .. } => {
             let left = percent(u64::from(*remaining_bps));
             Some((Mark::Alarm, format!("Only {left} of its grant was left"), None))
+        }
+        GolemEvent::GrantEnded { why, .. } => {
+            plain(Mark::Alarm, "Its grant was over", Some(clipped(why)))
+        }
+        GolemEvent::PolicyFollowed { version, .. } => {
+            let detail = format!("Version {version} is what it was judged by from then on.");
+            plain(Mark::Key, "Its owner changed its policy", Some(detail))
         }
         GolemEvent::ObservingBegan { why } => {
             plain(Mark::Alarm, "Could only look on", Some(capital(observing(*why))))
@@ -193,11 +202,9 @@ fn keys(event: &GolemEvent) -> Option<(Mark, String, Option<String>)> {
             let left = crate::prose::length(*seconds_remaining);
             plain(Mark::Alarm, "Its grant is about to end", Some(format!("In {left}.")))
         }
-        GolemEvent::PermissionRevoked { cause, reason: RevocationReason::Terminal, .. } => plain(
-            Mark::Death,
-            "Let go of all that it was permitted",
-            Some(capital(&clipped(cause))),
-        ),
+        GolemEvent::PermissionRevoked { cause, reason: RevocationReason::Terminal, .. } => {
+            plain(Mark::Death, "Let go of what it was permitted", Some(capital(&clipped(cause))))
+        }
         GolemEvent::PermissionRevoked { cause, .. } => {
             plain(Mark::Alarm, "Its permissions were taken", Some(capital(&clipped(cause))))
         }

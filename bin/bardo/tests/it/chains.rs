@@ -2,8 +2,10 @@
 
 use crate::command::{Ran, bardo};
 use alloy::{
-    primitives::{Address, Bytes},
-    providers::ext::AnvilApi,
+    network::TransactionBuilder as _,
+    primitives::{Address, B256, Bytes, keccak256},
+    providers::{Provider as _, ext::AnvilApi},
+    rpc::types::TransactionRequest,
 };
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
@@ -14,10 +16,11 @@ use bardo_bindings::{
     },
     identity::IDENTITY_REGISTRY,
 };
-use bardo_testkit::Stage;
-use golem_chain::environment;
+use bardo_testkit::{Stage, root};
+use golem_chain::{environment, places};
 use golem_delegation::{Kind, enforcers};
 use serde_json::Value;
+use std::process::Command;
 
 fn check(stage: &Stage, more: &[&str]) -> Result<Ran> {
     let rpc = stage.chain().url().as_str();
@@ -28,10 +31,23 @@ async fn put(stage: &Stage, at: Address, code: &'static [u8]) -> Result<()> {
     Ok(stage.node().provider().anvil_set_code(at, Bytes::from_static(code)).await?)
 }
 
-/// The local chain lacks one stock enforcer; with any code there it has everything.
+/// The local chain lacks one stock enforcer, because its package has older code than its address: with that code there it has
+/// everything.
 async fn whole() -> Result<Stage> {
     let stage = Stage::open().await?;
-    put(&stage, enforcers::SPECIFIC_ACTION_ERC20_TRANSFER_BATCH, &[0x00]).await?;
+    let script = "import('@metamask/delegation-abis/bytecode')\
+        .then(all => process.stdout.write(all.SpecificActionERC20TransferBatchEnforcer))";
+    let output = Command::new("node")
+        .args(["--input-type=module", "--eval", script])
+        .current_dir(root())
+        .output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let creation: Bytes = String::from_utf8(output.stdout)?.parse()?;
+    // Run at the address itself, as the local chain is built: its answer is what is to stand there.
+    let (at, provider) = (enforcers::SPECIFIC_ACTION_ERC20_TRANSFER_BATCH, stage.node().provider());
+    provider.anvil_set_code(at, creation).await?;
+    let code = provider.call(TransactionRequest::default().with_to(at)).await?;
+    provider.anvil_set_code(at, code).await?;
     Ok(stage)
 }
 
@@ -91,6 +107,78 @@ async fn a_chain_with_everything_is_supported_and_every_address_is_looked_at() -
     Ok(())
 }
 
+/// SPEC C1: code alone is no enforcer. One that allows everything, one that refuses everything and one that is another enforcer
+/// are not what a caveat names.
+#[tokio::test]
+async fn something_else_in_an_enforcers_place_is_not_supported() -> Result<()> {
+    let stop = Bytes::from_static(&[0x00]);
+    // PUSH0 PUSH0 REVERT
+    let refusal = Bytes::from_static(&[0x5f, 0x5f, 0xfd]);
+    let stock: Vec<Address> = enforcers::STOCK.iter().map(|(_, address)| *address).collect();
+    let others = [
+        ("deterministic deployer", DETERMINISTIC_DEPLOYER),
+        ("SimpleFactory", SIMPLE_FACTORY),
+        ("IdentityRegistry", IDENTITY_REGISTRY),
+    ];
+    for way in ["stop", "refusal", "the next one's"] {
+        let stage = whole().await?;
+        let provider = stage.node().provider();
+        let mut codes = Vec::new();
+        for at in &stock {
+            codes.push(match way {
+                "stop" => stop.clone(),
+                "refusal" => refusal.clone(),
+                _ => stage.node().code(*at).await?,
+            });
+        }
+        codes.rotate_left(1);
+        for (at, code) in stock.iter().zip(codes) {
+            provider.anvil_set_code(*at, code).await?;
+        }
+        for (_, at) in &others {
+            provider.anvil_set_code(*at, stop.clone()).await?;
+        }
+
+        let ran = check(&stage, &[])?;
+
+        ensure!(ran.code == 1 && ran.json()?["supported"] == false, "{way}: {ran:?}");
+        let names = enforcers::STOCK.iter().chain(&others).map(|(name, _)| name);
+        let mut expected: Vec<(String, String)> =
+            names.map(|name| ((*name).to_owned(), "other_code".to_owned())).collect();
+        let mut found = wrong(&ran.json()?)?;
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{way}");
+        let next = ran.json()?["next"].to_string();
+        ensure!(next.contains("do not sign one") && !next.contains("bardo deploy"), "{next}");
+    }
+    Ok(())
+}
+
+/// SPEC C1: what is pinned is what stands behind its address on every chain: the address follows from the code.
+#[tokio::test]
+async fn pinned_code_is_what_leads_to_its_address() -> Result<()> {
+    let stage = Stage::open().await?;
+    let pinned: Vec<_> = places(None).into_iter().filter_map(|place| place.pinned()).collect();
+    let names: Vec<_> = pinned.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names, ["deterministic deployer", "EntryPoint", "ApprovalRevocationEnforcer"]);
+    for (name, at, hash) in pinned {
+        assert_eq!(keccak256(stage.node().code(at).await?), hash, "{name}");
+    }
+    let script = "import('@metamask/delegation-abis/bytecode')\
+        .then(all => process.stdout.write(all.ApprovalRevocationEnforcer))";
+    let output = Command::new("node")
+        .args(["--input-type=module", "--eval", script])
+        .current_dir(root())
+        .output()?;
+    let creation: Bytes = String::from_utf8(output.stdout)?.parse()?;
+    let mut salt = B256::ZERO;
+    salt[..5].copy_from_slice(b"GATOR");
+    let at = DETERMINISTIC_DEPLOYER.create2(salt, keccak256(&creation));
+    assert_eq!(at, enforcers::APPROVAL_REVOCATION);
+    Ok(())
+}
+
 /// The local chain as it is: what it lacks is not papered over.
 /// Code alone is no framework: it must answer as the framework does on this chain.
 #[tokio::test]
@@ -117,6 +205,8 @@ async fn a_missing_stock_enforcer_is_named() -> Result<()> {
     ensure!(ran.code == 1 && ran.json()?["supported"] == false, "{ran:?}");
     assert_eq!(wrong(&ran.json()?)?, [(name.to_owned(), "missing".to_owned())]);
     ensure!(words.code == 1 && words.stdout.contains("do not sign one"), "{words:?}");
+    // What `bardo up` starts is told from the chain whose id it has.
+    ensure!(ran.json()?["local"] == true && words.stdout.contains("a local chain"), "{words:?}");
     let line = words.stdout.lines().find(|line| line.contains(name)).context("no line")?;
     ensure!(line.ends_with("missing"), "{line}");
     Ok(())

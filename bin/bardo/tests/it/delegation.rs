@@ -9,7 +9,7 @@ use alloy::{
 use anyhow::{Context, Result};
 use bardo_bindings::{
     defi::Erc20,
-    framework::{ENTRY_POINT, EntryPoint},
+    framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint},
 };
 use bardo_testkit::{
     Agent, Fault, Owner, Proxy, Stage, charter, chartered, dollars, fair_swap, root, swap,
@@ -601,6 +601,65 @@ async fn a_redemption_that_waits_is_replaced_and_not_followed() -> Result<()> {
     Ok(())
 }
 
+/// Every run is a restart: what nobody took is not brought back by the next one, which takes its place; and what no node has is given up
+/// by naming it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redemption_that_was_refused_is_not_done_beside_the_next() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let target = Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+    let session: Address = hired.session.parse()?;
+    let provider = stage.node().provider();
+    let books = text(&hired.folder.path().join("books"));
+    let redeem = |more: &[&str]| {
+        let mut words = hired.words(&stage, "redeem", &target.to_string());
+        for word in &mut words {
+            if word == stage.chain().url().as_str() {
+                *word = proxy.url().to_string();
+            }
+        }
+        let rest = ["--timeout", "3", "--books", &books];
+        words.extend(rest.into_iter().chain(more.iter().copied()).map(str::to_owned));
+        words.extend(hired.secret());
+        bardo(words)
+    };
+    let no = || {
+        let no = json!({ "error": { "code": -32000, "message": "insufficient funds for gas" } });
+        Fault::Claim(std::sync::Arc::new(move || no.clone()))
+    };
+    let hash =
+        |ran: &Ran| anyhow::Ok(ran.json()?["sent"][0].as_str().unwrap_or_default().to_owned());
+
+    // The key had no coins, its owner sends some, and asks again.
+    proxy.fail("eth_sendRawTransaction", 1, no());
+    let refused = redeem(&[])?;
+    let again = redeem(&[])?;
+
+    assert_eq!((refused.code, again.code), (3, 0), "{refused:?} {again:?}");
+    assert_eq!(refused.json()?["code"], "UNSETTLED", "{refused:?}");
+    assert!(refused.stderr.contains("takes its place"), "{refused:?}");
+    assert!(again.stderr.contains(&hash(&refused)?), "{again:?}");
+    assert_eq!(provider.get_transaction_count(session).await?, 1, "one deed");
+
+    // What took the place of something refused waits when its process ends, and the node forgets it.
+    proxy.fail("eth_sendRawTransaction", 1, no());
+    let refused = redeem(&[])?;
+    provider.anvil_set_auto_mine(false).await?;
+    let waits = redeem(&[])?;
+    assert_eq!((refused.code, waits.code), (3, 3), "{refused:?} {waits:?}");
+    assert!(waits.stderr.contains(&format!("--instead-of {}", hash(&waits)?)), "{waits:?}");
+    provider.anvil_drop_transaction(hash(&waits)?.parse()?).await?;
+    provider.anvil_set_auto_mine(true).await?;
+    let instead = redeem(&["--instead-of", &hash(&waits)?])?;
+    let after = redeem(&[])?;
+
+    assert_eq!((instead.code, after.code), (0, 0), "{instead:?} {after:?}");
+    assert!(!after.stderr.contains("earlier redemption"), "all have ended: {after:?}");
+    assert_eq!(provider.get_transaction_count(session).await?, 3);
+    Ok(())
+}
+
 /// What is signed goes to the private endpoint, or nowhere.
 #[tokio::test]
 async fn a_private_endpoint_gets_what_is_signed_or_nobody_does() -> Result<()> {
@@ -780,6 +839,59 @@ async fn a_fault_says_what_was_sent() -> Result<()> {
     let known = stage.node().provider().get_transaction_by_hash(hash.parse()?).await?;
     assert!(known.is_some(), "{hash}");
     assert_eq!(away.json()?["sent"], json!([]));
+    Ok(())
+}
+
+/// X2: what could not be decided is neither allowed nor refused, and a program hears why.
+#[tokio::test]
+async fn a_simulation_that_came_to_nothing_is_neither_yes_nor_no() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+    let words = hired.words(&stage, "simulate", &target.to_string());
+
+    let away = bardo(words.iter().map(|word| {
+        if word == stage.chain().url().as_str() { "http://127.0.0.1:1/" } else { word }
+    }))?;
+    let provider = stage.node().provider();
+    provider.anvil_set_code(DELEGATION_MANAGER, Default::default()).await?;
+    let gone = bardo(&words)?;
+
+    for (ran, code) in [(away, "UNREACHABLE"), (gone, "MISSING_CONTRACT")] {
+        assert_eq!(ran.code, 3, "{ran:?}");
+        let said = ran.json()?;
+        assert!(said.get("allowed").is_some_and(Value::is_null), "{ran:?}");
+        assert_eq!((&said["code"], &said["reason"]), (&json!(code), &said["error"]), "{ran:?}");
+    }
+    Ok(())
+}
+
+/// X2, D20: a key without coins is told how to go on; too little of a token is said in numbers.
+#[tokio::test]
+async fn a_refusal_says_what_is_lacking_and_how_to_go_on() -> Result<()> {
+    let stage = Stage::open().await?;
+    let usdc = stage.book().usdc;
+    let hired = Hired::new(&stage, usdc).await?;
+    let redeem = |amount: U256| {
+        let send = Erc20::transferCall { to: Address::repeat_byte(5), amount };
+        let mut words = hired.words(&stage, "redeem", &usdc.to_string());
+        words.extend(["--data".to_owned(), alloy::hex::encode_prefixed(send.abi_encode())]);
+        words.extend(hired.secret());
+        bardo(words)
+    };
+
+    let poor = redeem(dollars(10_001))?;
+    stage.fund(hired.session.parse()?, U256::ZERO, U256::ZERO).await?;
+    let broke = redeem(dollars(1))?;
+
+    assert_eq!((poor.code, broke.code), (1, 1), "{poor:?} {broke:?}");
+    let reason = poor.json()?["reason"].to_string();
+    assert!(
+        reason.contains("has 10000000000 of the token, and 10001000000 are needed"),
+        "{reason}"
+    );
+    let next = broke.json()?["next"].to_string();
+    assert!(next.contains("send it coins") && next.contains("--bundler URL"), "{broke:?}");
     Ok(())
 }
 

@@ -82,12 +82,16 @@ fn plays(folder: &TempDir, words: &[&str]) -> Result<(Option<i32>, String)> {
 
 /// Plays on a chain where `enforcer` agrees to everything.
 fn on_a_chain_without(part: &str, enforcer: Address) -> Result<(Option<i32>, String)> {
+    // STOP: every hook agrees.
+    on_a_chain_with(part, enforcer, "0x00")
+}
+
+fn on_a_chain_with(part: &str, enforcer: Address, code: &str) -> Result<(Option<i32>, String)> {
     let folder = home()?;
     let path = folder.path().join(".devchain/state.json");
     let mut state: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
-    // STOP: every hook agrees.
     let at = enforcer.to_string().to_lowercase();
-    state["accounts"][at.as_str()]["code"] = serde_json::json!("0x00");
+    state["accounts"][at.as_str()]["code"] = serde_json::json!(code);
     std::fs::write(path, state.to_string())?;
     plays(&folder, &["--only", part])
 }
@@ -106,6 +110,10 @@ fn a_golem_lives_its_whole_life_without_a_surprise() -> Result<()> {
     for words in [
         "becomes the owner",
         "on Uniswap",
+        "makes a Replicant",
+        "the child's own process buys",
+        "above its share the chain refuses",
+        "so is the child",
         "runway",
         "it dreams",
         "because of how it feels",
@@ -132,6 +140,15 @@ fn a_golem_lives_its_whole_life_without_a_surprise() -> Result<()> {
         page::holds(&figure, &story)?;
     }
     assert_eq!(page::stray_digits(&html), Vec::<String>::new());
+    let child = &story["replicants"][0];
+    assert_eq!((&child["spent"], &child["trades"]), (&60_000_000.into(), &1.into()), "{child}");
+    let told = story["timeline"].as_array().unwrap();
+    for words in ["Had a child", "Its child swapped 60.00 USDC for", "Its child ended"] {
+        assert!(
+            told.iter().any(|one| one["title"].as_str().unwrap().starts_with(words)),
+            "{words}"
+        );
+    }
     browser::at_home_on_any_screen(&html)
 }
 
@@ -142,6 +159,19 @@ fn a_life_on_a_chain_without_charters_is_a_surprise() -> Result<()> {
 
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("SURPRISE") && !said.ends_with(" 0 surprises\n"), "{said}");
+    Ok(())
+}
+
+/// A child that nothing bounds is seen.
+#[test]
+fn a_life_on_a_chain_where_children_have_no_share_is_a_surprise() -> Result<()> {
+    // Every hook agrees, and nothing is ever spent.
+    let enforcer = bardo_bindings::replicant_budget_enforcer();
+    let (code, said) = on_a_chain_with("life", enforcer, "0x60206000f3")?;
+
+    assert_eq!(code, Some(1), "{said}");
+    let line = said.lines().find(|line| line.contains("above its share")).unwrap_or_default();
+    assert!(line.contains("SURPRISE"), "{said}");
     Ok(())
 }
 

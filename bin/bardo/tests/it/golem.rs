@@ -1,22 +1,25 @@
 //! `bardo golem`: a Golem as a process of its own, on a real chain, and its owner's commands around it (SPEC L1, D12, D19, D21, G8).
 
+mod approvals;
+mod bounds;
 mod care;
 mod deaths;
 mod habits;
 mod hosted;
+mod replicants;
 mod watcher;
 
-use crate::command::{Key, Ran, bardo};
-use alloy::primitives::{Address, U256};
+use crate::command::{Key, Ran, bardo, bardo_knowing};
+use alloy::primitives::{Address, B256, U256};
 use anyhow::{Context as _, Result, ensure};
 use bardo_store::Archive;
-use bardo_testkit::{STIPEND, Stage, dollars, root};
+use bardo_testkit::{Fault, Proxy, STIPEND, Stage, dollars, root};
 use serde_json::Value;
 use std::{
     fs,
     io::{BufRead as _, BufReader},
     os::unix::fs::PermissionsExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{self, Receiver},
     time::{Duration, Instant},
@@ -116,6 +119,39 @@ impl Scene {
         self.stage.warp(second).await
     }
 
+    /// Lets so much time pass, and waits for what the Golem says then. A tick that time was changed under may fail: it is tried again
+    /// when its pause is over, and that is the chain's time too.
+    pub(crate) async fn says_after(
+        &self,
+        golem: &Process,
+        seconds: u64,
+        wanted: impl Fn(&Value) -> Result<bool>,
+    ) -> Result<Value> {
+        self.later(seconds).await?;
+        loop {
+            let said = golem.next()?;
+            if let Some(pause) = said["againIn"].as_u64() {
+                self.later(pause).await?;
+            }
+            if wanted(&said)? {
+                return Ok(said);
+            }
+        }
+    }
+
+    /// The same, of the tick that is due then.
+    pub(crate) async fn ticks_after(&self, golem: &Process, seconds: u64) -> Result<()> {
+        let on_time =
+            |said: &Value| Ok(said.get("tick").is_some() && self.status()?["missed"] == 0);
+        self.says_after(golem, seconds, on_time).await?;
+        Ok(())
+    }
+
+    /// The same, of the next tick in which something was done.
+    pub(crate) async fn does_after(&self, golem: &Process, seconds: u64) -> Result<Value> {
+        self.says_after(golem, seconds, |said| Ok(has_deeds(said))).await
+    }
+
     pub(crate) fn runs(&self, words: &[&str]) -> Result<Process> {
         Process::start(
             &[&["golem", "run", "--data", &self.path("golem"), "--rpc", self.rpc()], words]
@@ -146,10 +182,23 @@ pub(crate) struct Process {
     lines: Receiver<Value>,
 }
 
+fn has_deeds(said: &Value) -> bool {
+    said["deeds"].as_array().is_some_and(|deeds| !deeds.is_empty())
+}
+
 impl Process {
     pub(crate) fn start(words: &[&str]) -> Result<Self> {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bardo"))
-            .args(words)
+        Self::started(Command::new(env!("CARGO_BIN_EXE_bardo")).args(words))
+    }
+
+    /// The same where `folder` has chain files of one's own.
+    fn start_knowing(folder: &Path, words: &[&str]) -> Result<Self> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bardo"));
+        Self::started(command.args(words).env("BARDO_CHAINS", folder))
+    }
+
+    fn started(command: &mut Command) -> Result<Self> {
+        let mut child = command
             .arg("--json")
             .current_dir(root())
             .stdin(Stdio::null())
@@ -194,7 +243,7 @@ impl Process {
     pub(crate) fn does(&self) -> Result<Value> {
         loop {
             let tick = self.says("tick")?;
-            if tick["deeds"].as_array().is_some_and(|deeds| !deeds.is_empty()) {
+            if has_deeds(&tick) {
                 return Ok(tick);
             }
         }
@@ -281,6 +330,61 @@ async fn a_golem_lives_in_a_process_of_its_own() -> Result<()> {
     let data = scene.path("golem");
     let audit = bardo(["audit", "verify", "--data", &data, "--rpc", scene.rpc()])?;
     assert_eq!(audit.code, 0, "{audit:?}");
+    Ok(())
+}
+
+/// SPEC X1: where a chain's file names a private endpoint, all that a Golem and its owner sign goes there, and nothing of it to the node
+/// that is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_golem_and_its_owner_sign_goes_to_the_private_endpoint_alone() -> Result<()> {
+    let scene = Scene::open().await?;
+    let node = scene.stage.chain().url();
+    let open = Proxy::before(node, Duration::ZERO).await?;
+    let private = Proxy::before(node, Duration::ZERO).await?;
+    // Every answer is the node's own, and counted.
+    for proxy in [&open, &private] {
+        proxy.fail("eth_sendRawTransaction", u64::MAX, Fault::lie(|_| ()));
+    }
+    let chains = tempfile::tempdir()?;
+    let (id, at) = (scene.stage.node().chain_id(), private.url());
+    let file =
+        format!("name = \"Here\"\nchain_id = {id}\ntestnet = true\nprivate_rpc = \"{at}\"\n");
+    fs::write(chains.path().join("here.toml"), file)?;
+    let (rpc, data, pw) = (open.url().as_str(), scene.path("golem"), scene.path("pw"));
+    let deposit = format!("{}={}", scene.stage.book().usdc, dollars(1_000));
+    let owner = |words: &[&str]| {
+        let whose = ["--rpc", rpc, "--key-file", &scene.owner.file, "--json"];
+        bardo_knowing(chains.path(), [words, &whose[..]].concat())
+    };
+
+    let onboard = ["onboard", "--data", &data, "--deposit", &deposit, "--days", "60"];
+    let mode = ["--mode", "local", "--session-password-file", &pw];
+    let ran = owner(&[&onboard[..], &mode].concat())?;
+    ensure!(ran.code == 0, "{ran:?}");
+    assert_eq!((open.failed(), private.failed()), (0, 1), "onboarding");
+
+    let run = ["golem", "run", "--data", &data, "--rpc", rpc, "--password-file", &pw];
+    let golem = Process::start_knowing(chains.path(), &run)?;
+    let tick = golem.does()?;
+    assert_eq!(tick["deeds"][0]["outcome"], "done", "{tick}");
+    golem.stops()?;
+    let (shown, hidden) = (open.failed(), private.failed());
+    ensure!(shown == 0 && hidden > 0, "the Golem: {shown} in the open, {hidden} in private");
+
+    let salt = B256::repeat_byte(7).to_string();
+    for words in [&["vault", "create", "--salt", &salt][..], &["delegation", "revoke", "--all"]] {
+        let ran = owner(words)?;
+        ensure!(ran.code == 0, "{ran:?}");
+        assert_eq!((open.failed(), private.failed()), (0, 1), "{words:?}");
+    }
+
+    // One that does not answer, or serves another chain, gets nothing, and neither does anybody else.
+    let nowhere =
+        "name = \"Here\"\nchain_id = 8453\ntestnet = true\nprivate_rpc = \"http://127.0.0.1:1\"\n";
+    fs::write(chains.path().join("here.toml"), nowhere)?;
+    let ran = owner(&["delegation", "revoke", "--all"])?;
+    ensure!(ran.code == 3 && ran.stderr.contains("the private RPC"), "{ran:?}");
+    assert_eq!((open.failed(), private.failed()), (0, 0));
     Ok(())
 }
 

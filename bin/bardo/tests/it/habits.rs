@@ -28,9 +28,15 @@ const COMMANDS: &[&[&str]] = &[
     &["deploy"],
     &["golem", "feed"],
     &["golem", "grant"],
+    &["golem", "adjust"],
+    &["golem", "approvals"],
+    &["golem", "approve"],
+    &["golem", "deny"],
+    &["golem", "rotate"],
     &["golem", "history"],
     &["golem", "kill"],
     &["golem", "list"],
+    &["golem", "replicate"],
     &["golem", "report"],
     &["golem", "run"],
     &["golem", "status"],
@@ -55,6 +61,8 @@ const COMMANDS: &[&[&str]] = &[
     &["vault", "create"],
     &["vault", "status"],
     &["vault", "withdraw"],
+    &["wallet", "status"],
+    &["wallet", "sweep"],
 ];
 
 #[test]
@@ -208,5 +216,26 @@ fn a_closed_pipe_is_no_fault() -> Result<()> {
     let said = String::from_utf8(output.stdout)?;
     assert!(said.trim_end().ends_with('0') || said.trim_end().ends_with("141"), "{said}");
     assert!(!said.trim_end().ends_with('3'), "{said}");
+    Ok(())
+}
+
+/// SPEC K2, ATK-35: who types a key where a file is asked for, or names a file that is not what it should be, does not find it in a
+/// log.
+#[test]
+fn a_key_in_the_wrong_place_is_not_repeated() -> Result<()> {
+    const KEY: &str = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318";
+    let wrong: [&[&str]; 4] = [
+        &["session", "show", KEY],
+        &["--json", "session", "show", KEY],
+        &["delegation", "hash", KEY],
+        &["--json", "delegation", "hash", KEY],
+    ];
+    for words in wrong {
+        let ran = bardo(words)?;
+
+        assert_eq!(ran.code, 2, "{words:?}");
+        assert!(ran.stderr.contains("[redacted]"), "{words:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains(KEY) && !ran.stdout.contains(KEY), "{words:?}");
+    }
     Ok(())
 }

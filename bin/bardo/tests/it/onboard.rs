@@ -3,6 +3,7 @@
 mod embedded;
 mod manifest;
 mod runway;
+mod wallet;
 
 use crate::command::{Key, Ran, bardo};
 use alloy::{
@@ -159,6 +160,9 @@ async fn what_is_off_is_refused_and_nothing_is_sent() -> Result<()> {
         (&["--mode", "vault", "--session", "0x5e"], 2, "20 bytes"),
         (&["--mode", "vault", "--session-password-file", &pw], 2, "--session ADDRESS"),
         (&["--mode", "hosted"], 2, "invalid value"),
+        (&["--mode", "vault", "--daily", "5"], 2, "daily: it is for local mode"),
+        (&["--mode", "vault", "--by-charter-alone"], 2, "by-charter-alone: it is for local mode"),
+        (&["--mode", "local", "--by-charter-alone", "--calls", "5"], 2, "cannot be used with"),
     ] {
         let ran = scene.onboard(words)?;
         assert_eq!(ran.code, code, "{words:?}: {ran:?}");

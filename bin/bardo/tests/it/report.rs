@@ -1,6 +1,7 @@
 //! `bardo golem report`: every figure of the page, held against what chain and log say without it.
 
 pub(crate) mod browser;
+mod counted;
 mod life;
 pub(crate) mod page;
 
@@ -13,13 +14,14 @@ use alloy::{
 };
 use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::{
-    GolemCharterEnforcer, GolemRegistry,
+    GolemCharterEnforcer, GolemRegistry, ReplicantBudgetEnforcer,
     defi::{Erc20, PriceFeed, UniswapV3Pool},
     framework::DELEGATION_MANAGER,
-    golem_charter_enforcer, golem_registry,
+    golem_charter_enforcer, golem_registry, replicant_budget_enforcer,
 };
 use bardo_store::Archive;
 use golem_delegation::SpendWindow;
+use golem_runtime::GolemEvent;
 use life::Lived;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -94,6 +96,8 @@ async fn every_figure_is_what_chain_and_log_say() -> Result<()> {
     assert_eq!(story["sums"]["cost"], last["to"]["cost"]);
     assert_eq!(story["sums"]["highWater"], last["to"]["highWater"]);
 
+    counted::all(&lived, &story).await?;
+
     // Transactions, from the blocks.
     let sent = sent(&lived).await?;
     let (own, strange) =
@@ -105,12 +109,51 @@ async fn every_figure_is_what_chain_and_log_say() -> Result<()> {
         sent[&lived.owner.address].0,
         "all of its owner's"
     );
-    let wei = sent[&lived.session].1 + sent[&lived.owner.address].1;
+    assert_eq!(
+        total(&story, "its Replicants", "total"),
+        sent[&lived.child].0,
+        "all of its child's"
+    );
+    let wei = sent[&lived.session].1 + sent[&lived.owner.address].1 + sent[&lived.child].1;
     assert_eq!(story["sums"]["fees"], json!(wei.to_string()));
     assert_eq!(story["sums"]["strange"], json!(lived.thefts));
     let trades = story["sums"]["trades"].as_u64().context("no trades")?;
-    assert_eq!(swaps(&lived, lived.account).await? as u64, trades + 2, "two are a thief's");
+    assert_eq!(
+        swaps(&lived, lived.account).await? as u64,
+        trades + 3,
+        "two are a thief's, one a child's"
+    );
     assert_eq!(story["sums"]["traded"], json!(trades * 50_000_000), "fifty dollars each");
+
+    // Its child, by the chain's own count, and by its parent's log.
+    let (mut born, mut ended) = (Vec::new(), Vec::new());
+    for record in &records {
+        match GolemEvent::of_record(&record.kind, &record.body) {
+            GolemEvent::ReplicantSpawned { session, expires_at, .. } => {
+                born.push((record.at, session, expires_at));
+            }
+            GolemEvent::ReplicantEnded { cause, .. } => ended.push((record.at, cause)),
+            _ => {}
+        }
+    }
+    let child = &story["replicants"][0];
+    assert_eq!((&child["id"], &child["key"]), (&json!(lived.replicant), &json!(lived.child)));
+    let [(at, key, until)] = born[..] else { anyhow::bail!("{born:?}") };
+    assert_eq!((&child["key"], &child["until"]), (&json!(key), &json!(until)), "{child}");
+    assert_eq!(child["at"], json!(at), "{child}");
+    let counted = ReplicantBudgetEnforcer::spentByCall {
+        manager: DELEGATION_MANAGER,
+        delegator: lived.session,
+        replicantId: lived.replicant,
+    };
+    let counted = lived.stage.node().read(replicant_budget_enforcer(), counted).await?;
+    assert_eq!(child["spent"], json!(u64::try_from(counted)?), "{child}");
+    assert_eq!((&child["budget"], &child["trades"]), (&json!(40_000_000), &json!(1)), "{child}");
+    assert_eq!(child["gas"], json!(sent[&lived.child].0), "{child}");
+    let [(at, cause)] = &ended[..] else { anyhow::bail!("{ended:?}") };
+    assert_eq!((&child["ended"], &child["cause"]), (&json!(at), &json!(cause)), "{child}");
+    ensure!(cause.contains("its time is over"), "{cause}");
+    assert_eq!(story["replicants"].as_array().map(Vec::len), Some(1));
 
     // What the chain counted, and what a thief could have had, as they were seen when it was so.
     let moments = story["moments"].as_array().context("no moments")?;
@@ -165,6 +208,9 @@ async fn every_figure_is_what_chain_and_log_say() -> Result<()> {
         "Its key was used, and its log knows nothing of it",
         "Revoked by its owner",
         "Slept until",
+        "Had a child",
+        "Its child swapped 30.00 USDC for",
+        "Its child ended",
     ] {
         ensure!(titles.iter().any(|title| title.starts_with(words)), "{words}: {titles:#?}");
     }
@@ -200,6 +246,20 @@ impl Lived {
             + ether * eth / U256::from(10).pow(U256::from(20));
         Ok(u64::try_from(worth)?)
     }
+}
+
+/// Its grant was there to settle by: what it held is home, and every figure of its end is what the chain moved.
+#[tokio::test]
+async fn every_figure_of_a_settled_death_is_what_chain_and_log_say() -> Result<()> {
+    let lived = Lived::settled().await?;
+
+    let (html, story) = lived.report()?;
+
+    for figure in &page::figures(&html)? {
+        page::holds(figure, &story)?;
+    }
+    assert_eq!(page::stray_digits(&html), Vec::<String>::new(), "a figure that nobody vouches for");
+    counted::all(&lived, &story).await
 }
 
 #[tokio::test]

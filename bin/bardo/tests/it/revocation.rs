@@ -2,14 +2,14 @@
 
 use crate::command::{Key, bardo};
 use alloy::{
-    primitives::{B256, U256},
+    primitives::{Address, B256, U256},
     providers::{Provider as _, ext::AnvilApi as _},
     sol_types::SolCall,
 };
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
     GolemRegistry,
-    framework::{DELEGATION_MANAGER, DelegationManager},
+    framework::{DELEGATION_MANAGER, DelegationManager, MultiSigDeleGator},
     golem_registry,
 };
 use bardo_testkit::{Agent, Fault, Proxy, Stage, dollars, fair_swap, swap, swap_grant, unsigned};
@@ -19,10 +19,13 @@ use golem_delegation::{
     Caveat, Delegation, ROOT_AUTHORITY, Rule, enforcers,
     terms::{AllowedTargets, MortalityTimeWindow},
 };
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, time::Duration};
+use std::{
+    fs, os::unix::fs::PermissionsExt, path::Path, process::Command, sync::Arc, time::Duration,
+};
 
 alloy::sol! {
     function updateThreshold(uint256 threshold) external;
+    function pause() external;
 }
 
 async fn revoked_by_a_wallet_that_is_not_ours(kind: AccountKind) -> Result<()> {
@@ -400,6 +403,135 @@ fn golem_of(agent: &Agent) -> Result<String> {
         _ => None,
     });
     golem.context("no charter")
+}
+
+/// How often charters of an owner were ended all at once.
+async fn generation(stage: &Stage, owner: Address) -> Result<u64> {
+    let asked = GolemRegistry::generationOfCall { owner };
+    Ok(stage.node().read(golem_registry(), asked).await?.into())
+}
+
+/// G5: charters whose owner is a vault are ended through the vault, by one transaction of its owner's key and without a bundler, also
+/// while the manager is paused; those of the key go on.
+#[tokio::test]
+async fn a_vault_that_is_named_ends_its_own_charters_and_not_its_keys() -> Result<()> {
+    for paused in [false, true] {
+        let stage = Stage::open().await?;
+        let key = Key::funded(&stage, 0x21).await?;
+        let rpc = stage.chain().url().as_str();
+        let by = |words: &[&str]| {
+            bardo([words, &["--rpc", rpc, "--key-file", &key.file, "--json"]].concat())
+        };
+        let vault = hybrid_account(key.address, B256::ZERO, &stage.book().proxy_code).address;
+        let named = vault.to_string();
+        let all = ["delegation", "revoke", "--all", "--account", &named];
+        let early = by(&all)?;
+        ensure!(early.code == 1 && early.stdout.contains("bardo vault create"), "{early:?}");
+        ensure!(by(&["vault", "create"])?.code == 0);
+        // A Golem of the vault's own.
+        stage.fund(vault, bardo_testkit::STIPEND, U256::ZERO).await?;
+        let salt = B256::repeat_byte(4);
+        let born = GolemRegistry::registerCall { salt, agentKey: Address::repeat_byte(0x99) };
+        let born = stage.send_as(vault, golem_registry(), U256::ZERO, born.abi_encode().into());
+        ensure!(born.await?.status());
+        let golem = Registry::golem_id(vault, salt);
+        if paused {
+            stage.faucet(DELEGATION_MANAGER, pauseCall {}).await?;
+        }
+        let sent = key.sent(&stage).await?;
+
+        let one = by(&["delegation", "revoke", "--golem", &golem.to_string()])?;
+        let done = by(&all)?;
+
+        ensure!(one.code == 0 && one.json()?["revoked"] == true, "{paused}: {one:?}");
+        ensure!(done.code == 0 && done.json()?["revoked"] == true, "{paused}: {done:?}");
+        assert_eq!((&done.json()?["generation"], &done.json()?["golems"]), (&1.into(), &1.into()));
+        assert_eq!(generation(&stage, vault).await?, 1);
+        assert_eq!(generation(&stage, key.address).await?, 0, "the key's own go on");
+        assert_eq!(key.sent(&stage).await?, sent + 2, "one transaction each");
+    }
+    Ok(())
+}
+
+/// G5: an account that the key cannot speak for is refused before anything is sent: nothing is ended in its stead.
+#[tokio::test]
+async fn an_account_that_the_key_does_not_rule_is_refused_and_nothing_is_ended() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (key, other) = (Key::funded(&stage, 0x21).await?, Key::funded(&stage, 0x22).await?);
+    let rpc = stage.chain().url().as_str();
+    let by = |key: &Key, words: &[&str]| {
+        bardo([words, &["--rpc", rpc, "--key-file", &key.file, "--json"]].concat())
+    };
+    ensure!(by(&other, &["vault", "create"])?.code == 0);
+    let theirs = hybrid_account(other.address, B256::ZERO, &stage.book().proxy_code).address;
+    let owners = stage.multisig_owner().await?.address();
+    for stranger in [other.address, theirs, owners, stage.book().usdc, Address::repeat_byte(7)] {
+        let named = stranger.to_string();
+        let ran = by(&key, &["delegation", "revoke", "--all", "--account", &named])?;
+
+        ensure!(ran.code == 1 && ran.json()?["revoked"] == false, "{stranger}: {ran:?}");
+        ensure!(ran.stdout.contains("nothing was sent"), "{stranger}: {ran:?}");
+        assert_eq!(generation(&stage, stranger).await?, 0);
+    }
+    assert_eq!(key.sent(&stage).await?, 0);
+    assert_eq!(generation(&stage, key.address).await?, 0);
+    // His own address is his.
+    let own = key.address.to_string();
+    let done = by(&key, &["delegation", "revoke", "--all", "--account", &own])?;
+    ensure!(done.code == 0 && generation(&stage, key.address).await? == 1, "{done:?}");
+    Ok(())
+}
+
+/// G5: a node that does not answer whose account it is has not said that it is nobody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_fails_to_say_who_rules_an_account_ends_nothing() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owners = stage.multisig_owner().await?;
+    let from = owners.address();
+    let fewer = updateThresholdCall { threshold: U256::from(1) }.abi_encode().into();
+    ensure!(stage.send_as(from, from, U256::ZERO, fewer).await?.status());
+    let key = Key::funded(&stage, 0x11).await?;
+    let agent = SessionKey::born();
+    let caveat =
+        Caveat::new(enforcers::ALLOWED_TARGETS, AllowedTargets(vec![stage.book().usdc]).encode());
+    let grant = Delegation {
+        delegate: agent.address(),
+        delegator: from,
+        authority: ROOT_AUTHORITY,
+        caveats: vec![caveat],
+        salt: Default::default(),
+        signature: Default::default(),
+    };
+    let grant = bardo_testkit::fixed_signer(0x11)?.grant(&stage.domain(), grant)?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("grant.json").display().to_string();
+    fs::write(&file, serde_json::to_string(&grant)?)?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let (rpc, named) = (proxy.url().to_string(), from.to_string());
+    let revoke = |what: &[&str]| {
+        let words = ["delegation", "revoke", "--rpc", &rpc, "--key-file", &key.file, "--json"];
+        bardo([&words[..], what].concat())
+    };
+    let broken = Fault::Claim(Arc::new(
+        || serde_json::json!({ "error": { "code": -32_603, "message": "internal error" } }),
+    ));
+
+    for what in [&["--all", "--account", &named][..], &["--context", &file]] {
+        // What is asked of an account is these four bytes and no more.
+        let who = alloy::hex::encode_prefixed(MultiSigDeleGator::getSignersCall::SELECTOR);
+        proxy.fail(&who, 1, broken.clone());
+        let ran = revoke(what)?;
+
+        assert_eq!(proxy.failed(), 1, "it was asked");
+        ensure!(ran.code == 3, "{what:?}: {ran:?}");
+        assert_eq!(key.sent(&stage).await?, 0, "{what:?}");
+    }
+    assert_eq!((generation(&stage, key.address).await?, generation(&stage, from).await?), (0, 0));
+    // As soon as it answers, one key of the account is enough.
+    let done = revoke(&["--all", "--account", &named])?;
+    ensure!(done.code == 0 && generation(&stage, from).await? == 1, "{done:?}");
+    assert_eq!(generation(&stage, key.address).await?, 0);
+    Ok(())
 }
 
 /// G5: two of three keys end a grant, or all charters, by one transaction; one of them cannot.

@@ -2,14 +2,21 @@
 
 use crate::command::{Key, Ran, bardo};
 use alloy::{
-    primitives::{Address, B256, Bytes, U256, hex, keccak256},
+    primitives::{
+        Address, B256, Bytes, U256,
+        aliases::{I24, U24},
+        hex, keccak256,
+    },
     providers::{Provider, ext::AnvilApi},
     sol_types::SolCall,
 };
 use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
-    defi::{Erc20, Weth9},
-    framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint, HYBRID_IMPL, PROXY_CODE_HASH},
+    defi::{Erc20, NonfungiblePositionManager, Weth9},
+    framework::{
+        DELEGATION_MANAGER, ENTRY_POINT, EntryPoint, HYBRID_IMPL, PROXY_CODE_HASH,
+        STATELESS_7702_IMPL,
+    },
 };
 use bardo_testkit::{Stage, dollars, fixed_signer, root};
 use golem_chain::{Account, hybrid_account, local::FAUCET};
@@ -19,6 +26,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
 alloy::sol! {
     function pause() external;
+    function multicall(bytes[] data) external;
 }
 
 fn ether(amount: u64) -> U256 {
@@ -359,6 +367,107 @@ async fn an_eoa_with_foreign_code_is_refused() -> Result<()> {
     ensure!(ran.code == 1 && ran.stdout.contains("not the framework's"), "{ran:?}");
     assert_eq!(scene.owner.sent(&scene.stage).await?, 0);
     ensure!(status.code == 1 && status.json()?["kind"].is_null(), "{status:?}");
+    Ok(())
+}
+
+/// SPEC C1, ATK-32: an EOA is not pointed at code that is not there, and one that is gets no transaction that would do nothing.
+#[tokio::test]
+async fn an_eoa_is_not_upgraded_to_an_implementation_that_is_not_there() -> Result<()> {
+    for upgraded in [false, true] {
+        let scene = Scene::open().await?;
+        let (owner, to) = (scene.owner.address, Address::repeat_byte(0x5c));
+        let provider = scene.stage.node().provider();
+        if upgraded {
+            let nothing = Execution { target: to, value: U256::ZERO, data: Bytes::new() };
+            let signer = fixed_signer(0x59)?;
+            Account::stateless_7702(owner).act(scene.stage.node(), &signer, &[nothing]).await?;
+        }
+        scene.endow(owner).await?;
+        let (held, code) = (scene.held(owner).await?, scene.stage.node().code(owner).await?);
+        let sent = scene.owner.sent(&scene.stage).await?;
+        provider.anvil_set_code(STATELESS_7702_IMPL, Bytes::new()).await?;
+        let ((usdc, _), own, to_word) = (scene.tokens(), owner.to_string(), to.to_string());
+
+        for what in [&["--all-ether"][..], &["--token", &usdc], &["--token", &usdc, "--all-ether"]]
+        {
+            let words = ["withdraw", "--account", &own, "--to", &to_word];
+            let ran = scene.by(&scene.owner, &[&words[..], what].concat())?;
+
+            ensure!(ran.code == 3, "{upgraded} {what:?}: {ran:?}");
+            ensure!(ran.stderr.contains("EIP7702StatelessDeleGator"), "{ran:?}");
+            ensure!(ran.stderr.contains("bardo chains check"), "says what to do: {ran:?}");
+        }
+        assert_eq!(scene.owner.sent(&scene.stage).await?, sent, "nothing was sent");
+        assert_eq!(scene.held(owner).await?, held);
+        assert_eq!(scene.stage.node().code(owner).await?, code);
+    }
+    Ok(())
+}
+
+/// SPEC D18: what was sent and did not leave an EOA is not called out, though an EOA keeps its gas money.
+#[tokio::test]
+async fn coins_that_stayed_in_an_eoa_are_not_called_out() -> Result<()> {
+    let scene = Scene::open().await?;
+    let (owner, to) = (scene.owner.address, Address::repeat_byte(0x5c));
+    scene.endow(owner).await?;
+    let [coins, ..] = scene.held(owner).await?;
+    // STOP: whatever it is told to do goes well, and nothing is done.
+    let nothing = Bytes::from_static(&[0x00]);
+    scene.stage.node().provider().anvil_set_code(STATELESS_7702_IMPL, nothing).await?;
+    let (own, to_word) = (owner.to_string(), to.to_string());
+
+    let words = ["withdraw", "--account", &own, "--all-ether", "--to", &to_word];
+    let ran = scene.by(&scene.owner, &words)?;
+
+    ensure!(ran.code == 1 && ran.json()?["withdrawn"] == false, "{ran:?}");
+    assert_eq!(ran.json()?["moved"][0]["out"], false, "{ran:?}");
+    let [left, ..] = scene.held(owner).await?;
+    ensure!(left > coins - dust() && scene.held(to).await?[0].is_zero(), "{left}");
+    Ok(())
+}
+
+/// SPEC D18: more positions than leave at once are not called withdrawn; how many are left is said, and asking again takes them.
+#[tokio::test]
+async fn positions_beyond_what_leaves_at_once_are_counted_and_taken_by_asking_again() -> Result<()>
+{
+    let scene = Scene::created().await?;
+    let (vault, to) = (scene.vault.address, Address::repeat_byte(0x5e));
+    let book = scene.stage.book();
+    let params = NonfungiblePositionManager::MintParams {
+        token0: book.weth,
+        token1: book.usdc,
+        fee: U24::from(500),
+        tickLower: I24::try_from(-887_270)?,
+        tickUpper: I24::try_from(887_270)?,
+        amount0Desired: ether(1) / U256::from(100),
+        amount1Desired: dollars(25),
+        amount0Min: U256::ZERO,
+        amount1Min: U256::ZERO,
+        recipient: vault,
+        deadline: U256::MAX,
+    };
+    let open: Bytes = NonfungiblePositionManager::mintCall { params }.abi_encode().into();
+    for _ in 0..17 {
+        let data = vec![open.clone(); 6];
+        scene.stage.faucet(book.position_manager, multicallCall { data }).await?;
+    }
+    let (positions, to_word) = (book.position_manager.to_string(), to.to_string());
+    let words = ["withdraw", "--positions", &positions, "--to", &to_word];
+    let count = async |owner: Address| -> Result<U256> {
+        let of = NonfungiblePositionManager::balanceOfCall { owner };
+        Ok(scene.stage.node().read(book.position_manager, of).await?)
+    };
+    assert_eq!(count(vault).await?, U256::from(102));
+
+    let first = scene.by(&scene.owner, &words)?;
+    assert_eq!((count(vault).await?, count(to).await?), (U256::from(2), U256::from(100)));
+    let second = scene.by(&scene.owner, &words)?;
+
+    ensure!(first.code == 1 && first.json()?["withdrawn"] == false, "{first:?}");
+    let still = first.json()?["still"].clone();
+    assert_eq!(still, json!([{ "token": book.position_manager, "items": "2" }]));
+    ensure!(second.code == 0 && second.json()?["withdrawn"] == true, "{second:?}");
+    assert_eq!(count(to).await?, U256::from(102));
     Ok(())
 }
 

@@ -15,8 +15,10 @@ use crate::{
 use alloy::primitives::{Address, U256};
 use bardo_bindings::defi::{Erc20, Erc4626, NonfungiblePositionManager};
 use futures_util::future::try_join_all;
+use golem_custody::Holding;
 use golem_delegation::terms::{Listing, Role};
 use golem_safety::{Appraisal, MicroDollars, role_of};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that counts, in base units.
@@ -26,9 +28,28 @@ pub(super) struct Held {
     positions: Vec<Position>,
 }
 
+/// One thing that an account has, and what that is worth by the owner's feeds.
+///
+/// Shares of a vault and liquidity count by themselves: how many there are changes when they come or go, and what each is worth is the
+/// market's doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Possession {
+    /// What it is.
+    pub of: Holding,
+    /// How much of it: base units, shares, or liquidity.
+    pub units: U256,
+    /// In micro-dollars, rounded down.
+    pub worth: u64,
+}
+
 /// So much of one asset.
 #[derive(Clone, Copy, Debug)]
 struct Amount {
+    /// What the account has itself: the asset, or shares that stand for it.
+    of: Holding,
+    /// How much of that.
+    held: U256,
     asset: Address,
     /// The listed token whose feed prices it: itself, but for a coin that is listed in its other form only.
     priced_as: Address,
@@ -38,9 +59,17 @@ struct Amount {
 /// Liquidity of two listed tokens, and the fees that it earned.
 #[derive(Debug)]
 struct Position {
+    of: Holding,
     tokens: [Address; 2],
     fees: [U256; 2],
     range: Range,
+}
+
+/// All of it by asset, as a policy wants it, and by what the account has itself.
+#[derive(Debug, Default)]
+pub(super) struct Worth {
+    pub(super) by_asset: BTreeMap<Address, MicroDollars>,
+    pub(super) possessions: Vec<Possession>,
 }
 
 /// What `account` has of all that is listed; none where something that counts would not say.
@@ -56,7 +85,9 @@ pub(super) async fn held(
         let priced_as = priced_as(listing, *token)?;
         Some(async move {
             let units = balance(on, *token, account).await?;
-            Ok::<_, ChainFault>(units.map(|units| Amount { asset: *token, priced_as, units }))
+            let of = if *token == COIN { Holding::Native } else { Holding::Token(*token) };
+            let amount = |units| Amount { of, held: units, asset: *token, priced_as, units };
+            Ok::<_, ChainFault>(units.map(amount))
         })
     });
     let shares = vaults.iter().map(|vault| shares(on, listing, *vault, account));
@@ -72,34 +103,39 @@ pub(super) async fn held(
     }))
 }
 
-/// What all of it is worth, by asset; none where a part of it has no price now.
-pub(super) fn worth(
-    appraisal: &Appraisal<'_>,
-    held: Option<&Held>,
-) -> Option<BTreeMap<Address, MicroDollars>> {
+/// What all of it is worth; none where a part of it has no price now.
+pub(super) fn worth(appraisal: &Appraisal<'_>, held: Option<&Held>) -> Option<Worth> {
     let Held { amounts, positions } = held?;
     let mut amounts = amounts.clone();
-    for Position { tokens: [token0, token1], fees: [fees0, fees1], range } in positions {
+    for Position { of, tokens: [token0, token1], fees: [fees0, fees1], range } in positions {
         let [amount0, amount1] = if range.is_empty() {
             [U256::ZERO; 2]
         } else {
             // At the feeds' price and not the pool's: whoever trades there would say what the account is worth.
             range.amounts(root_of(appraisal.price_by_feeds(*token0, *token1).ok()?)?)?
         };
+        let held = U256::from(range.liquidity());
         for (asset, units) in
             [(*token0, amount0.checked_add(*fees0)?), (*token1, amount1.checked_add(*fees1)?)]
         {
-            amounts.push(Amount { asset, priced_as: asset, units });
+            amounts.push(Amount { of: *of, held, asset, priced_as: asset, units });
         }
     }
 
-    let mut all = BTreeMap::new();
+    let mut all = Worth::default();
     // What is not held needs no price.
-    for Amount { asset, priced_as, units } in amounts.into_iter().filter(|one| !one.units.is_zero())
+    for Amount { of, held, asset, priced_as, units } in
+        amounts.into_iter().filter(|one| !one.units.is_zero())
     {
-        let worth = appraisal.value_in(priced_as, units).ok()?;
-        let sum: &mut MicroDollars = all.entry(asset).or_default();
-        *sum = sum.checked_add(MicroDollars::try_from(worth).ok()?)?;
+        let worth = MicroDollars::try_from(appraisal.value_in(priced_as, units).ok()?).ok()?;
+        let sum: &mut MicroDollars = all.by_asset.entry(asset).or_default();
+        *sum = sum.checked_add(worth)?;
+        let worth = u64::try_from(worth.get()).unwrap_or(u64::MAX);
+        // Both sides of a position stand next to each other.
+        match all.possessions.last_mut().filter(|last| last.of == of) {
+            Some(other) => other.worth = other.worth.saturating_add(worth),
+            None => all.possessions.push(Possession { of, units: held, worth }),
+        }
     }
     Some(all)
 }
@@ -133,7 +169,8 @@ async fn shares(
     account: Address,
 ) -> Result<Option<Amount>, ChainFault> {
     let Some(mut units) = balance(on, vault, account).await? else { return Ok(None) };
-    let nothing = Amount { asset: vault, priced_as: vault, units: U256::ZERO };
+    let (of, held) = (Holding::Token(vault), units);
+    let nothing = Amount { of, held, asset: vault, priced_as: vault, units: U256::ZERO };
     if units.is_zero() {
         return Ok(Some(nothing));
     }
@@ -148,7 +185,7 @@ async fn shares(
         (units, asset) = (assets, below);
         if role_of(listing, asset) != Some(Role::Vault) {
             let priced_as = priced_as(listing, asset);
-            return Ok(priced_as.map(|priced_as| Amount { asset, priced_as, units }));
+            return Ok(priced_as.map(|priced_as| Amount { of, held, asset, priced_as, units }));
         }
     }
     Ok(None)
@@ -196,7 +233,8 @@ async fn position(
     let fees = NonfungiblePositionManager::collectCall { params };
     let fees = said(on.read_as(account, manager, fees).await)?;
     let range = Range::new(found.liquidity, found.tickLower, found.tickUpper);
-    Ok(fees
-        .zip(range)
-        .map(|(fees, range)| Some(Position { tokens, fees: [fees.amount0, fees.amount1], range })))
+    let of = Holding::Position { contract: manager, id };
+    Ok(fees.zip(range).map(|(fees, range)| {
+        Some(Position { of, tokens, fees: [fees.amount0, fees.amount1], range })
+    }))
 }

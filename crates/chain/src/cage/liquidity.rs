@@ -27,6 +27,11 @@ impl Range {
         self.liquidity == 0
     }
 
+    /// How much there is of it.
+    pub(super) const fn liquidity(&self) -> u128 {
+        self.liquidity
+    }
+
     /// How much of either token it is at a price, rounded down.
     pub(super) fn amounts(&self, root: U256) -> Option<[U256; 2]> {
         let Self { liquidity, lower, upper } = *self;

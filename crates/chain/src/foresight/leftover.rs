@@ -1,6 +1,6 @@
 //! Dry runs of what a key sends home of its own.
 
-use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread};
+use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, toll::toll};
 use crate::ChainFault;
 use alloy::{
     primitives::{Address, Log},
@@ -21,7 +21,7 @@ impl Foresight {
         leftover: &Leftover,
         sender: Address,
     ) -> Result<Outcome, ChainFault> {
-        let header = self.node.header().await?;
+        let header = self.node.current().await?;
         let act = Act::from(*leftover);
         let (to, data, value) = (act.target(), act.calldata(), act.coins());
         let call = Call { from: sender, to, data, value, gas: MOST_GAS };
@@ -73,6 +73,10 @@ fn verdict(
         Err(EVMError::Database(unread)) => return Err(unread),
         Err(other) => return Ok(Err(ChainFault::Machine { why: other.to_string() })),
     };
+    let data_fee = match toll(state, call, chain_id, &mut machine)? {
+        Ok(fee) => fee,
+        Err(fault) => return Ok(Err(fault)),
+    };
     match result {
         // Some tokens say no by their answer.
         ExecutionResult::Success { output, .. }
@@ -83,8 +87,10 @@ fn verdict(
         ExecutionResult::Success { gas, .. } => Ok(Ok(Outcome::Allowed(Preview {
             block: state.block(),
             gas: gas.total_gas_spent().max(gas.floor_gas()),
+            data_fee,
             changes: Vec::new(),
             notes: Vec::new(),
+            counted: None,
         }))),
         ExecutionResult::Revert { .. } => no(format!("{} does not take it", call.to)),
         ExecutionResult::Halt { reason, .. } => {

@@ -1,6 +1,6 @@
 //! Dry runs of what a Golem says of itself.
 
-use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread};
+use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, toll::toll};
 use crate::{ChainFault, registry::refused_because};
 use alloy::{
     primitives::{Address, Log, U256},
@@ -22,7 +22,7 @@ impl Foresight {
         update: &RegistryUpdate,
         sender: Address,
     ) -> Result<Outcome, ChainFault> {
-        let header = self.node.header().await?;
+        let header = self.node.current().await?;
         let call = Call::saying(update, sender);
         let (state, foreseen) = self.at(header, &call, iter::empty()).await?;
         let verdict = |state: &State, rules| verdict(state, &call, rules, self);
@@ -106,12 +106,18 @@ fn verdict(
         Err(EVMError::Database(unread)) => return Err(unread),
         Err(other) => return Ok(Err(ChainFault::Machine { why: other.to_string() })),
     };
+    let data_fee = match toll(state, call, chain_id, &mut machine)? {
+        Ok(fee) => fee,
+        Err(fault) => return Ok(Err(fault)),
+    };
     Ok(Ok(match result {
         ExecutionResult::Success { gas, .. } => Outcome::Allowed(Preview {
             block: state.block(),
             gas: gas.total_gas_spent().max(gas.floor_gas()),
+            data_fee,
             changes: Vec::new(),
             notes: Vec::new(),
+            counted: None,
         }),
         ExecutionResult::Revert { output, .. } => {
             let said = refused_because(&output);

@@ -192,6 +192,14 @@ pub struct RiskBounds {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoundsError {
+    /// Of another wallet.
+    #[error("the bounds are of wallet {found}, and {expected} is to sign")]
+    OtherWallet {
+        /// Who is to sign.
+        expected: Address,
+        /// Whose they are.
+        found: Address,
+    },
     /// Not a function's signature.
     #[error("a call's signature does not parse")]
     Signature {
@@ -453,8 +461,15 @@ impl WalletTransaction {
     }
 }
 
-/// A transaction within the bounds. Only [`RiskBounds::permit`] makes one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A transaction within the bounds. Only [`RiskBounds::permit`] makes one, and whoever has it signed has it no more.
+///
+/// ```compile_fail,E0599
+/// # use golem_custody::PermittedTransaction;
+/// fn twice(permitted: PermittedTransaction) -> (PermittedTransaction, PermittedTransaction) {
+///     (permitted.clone(), permitted)
+/// }
+/// ```
+#[derive(Debug, PartialEq, Eq)]
 pub struct PermittedTransaction(WalletTransaction);
 
 impl PermittedTransaction {
@@ -466,7 +481,7 @@ impl PermittedTransaction {
 }
 
 /// A refusal is an outcome, not an error: callers must look at both.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Permit {
     /// The service may be asked for a signature.

@@ -10,6 +10,8 @@ use crate::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What a plain payment takes. Nothing is added to it: what is not used of a ceiling stays in the wallet.
 const PLAIN: u64 = 21_000;
@@ -268,6 +270,40 @@ impl Progress {
     }
 }
 
+/// What is written down of a sweep, for whoever asks how far it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepSoFar {
+    /// To whom everything goes.
+    pub beneficiary: Address,
+    /// The tokens that were looked at when it began. It goes on with these.
+    pub tokens: BTreeSet<Address>,
+    /// How many holdings are on their way still.
+    pub left: usize,
+    /// Its last account, when it is done.
+    pub manifest: Option<BardoManifest>,
+}
+
+impl SweepSoFar {
+    /// Under which name a wallet's is written down.
+    #[must_use]
+    pub fn name(wallet: &WalletId) -> String {
+        format!("sweep.{wallet}")
+    }
+
+    /// From what is written down there.
+    pub fn read(value: Value) -> Result<Self, serde_json::Error> {
+        let Progress { beneficiary, before, legs, manifest, .. } = serde_json::from_value(value)?;
+        let held = before.iter().map(|balance| balance.of).chain(legs.iter().map(|leg| leg.of));
+        let tokens = held.filter_map(|of| match of {
+            Holding::Token(token) => Some(token),
+            Holding::Native | Holding::Position { .. } => None,
+        });
+        let ended = |leg: &&Leg| matches!(leg.way, Way::Settled { .. } | Way::Deferred { .. });
+        let left = legs.len().saturating_sub(legs.iter().filter(ended).count());
+        Ok(Self { beneficiary, tokens: tokens.collect(), left, manifest })
+    }
+}
+
 /// Sends what an embedded wallet holds to its owner, and to nobody else (SPEC K8, INV-9).
 ///
 /// Every step is written down before its effect, and what is signed before it is sent: killed anywhere, the next process
@@ -291,7 +327,31 @@ pub struct Sweep<'a, S> {
 impl<S: WalletService> Sweep<'_, S> {
     /// Begins, or goes on. `roll` is a random number, for the wait if the service is away.
     pub async fn run(&self, order: &SweepOrder, now: u64, roll: u64) -> Result<Swept, SweepError> {
-        let (mut version, mut progress) = self.load(order, now).await?;
+        let found = self.load(order, now).await?;
+        self.goes_on(found, order, now, roll).await
+    }
+
+    /// The same; but behind a sweep that came to its end another begins, for what could not leave then, or came since.
+    pub async fn run_anew(
+        &self,
+        order: &SweepOrder,
+        now: u64,
+        roll: u64,
+    ) -> Result<Swept, SweepError> {
+        let mut found = self.load(order, now).await?;
+        if found.1.manifest.is_some() {
+            found = self.begin(found.0, order, now).await?;
+        }
+        self.goes_on(found, order, now, roll).await
+    }
+
+    async fn goes_on(
+        &self,
+        (mut version, mut progress): (u64, Progress),
+        order: &SweepOrder,
+        now: u64,
+        roll: u64,
+    ) -> Result<Swept, SweepError> {
         loop {
             match progress.next(self.wallet.address()) {
                 Task::Nothing(manifest) => return Ok(Swept::Done(manifest)),
@@ -333,9 +393,19 @@ impl<S: WalletService> Sweep<'_, S> {
                 && progress.beneficiary == self.bounds.beneficiary;
             return if same { Ok((version, progress)) } else { Err(another()) };
         }
+        self.begin(0, order, now).await
+    }
+
+    /// Looks at what there is, and writes down what is to be done.
+    async fn begin(
+        &self,
+        behind: u64,
+        order: &SweepOrder,
+        now: u64,
+    ) -> Result<(u64, Progress), SweepError> {
         let wallet = self.wallet.address();
         if self.bounds.wallet != wallet {
-            return Err(another());
+            return Err(SweepError::Another { wallet: self.wallet.id().clone() });
         }
         let plan = self.plan().await?;
         let tokens = self.bounds.tokens.iter().map(|bound| Holding::Token(bound.token));
@@ -345,7 +415,7 @@ impl<S: WalletService> Sweep<'_, S> {
         }
         let owner = self.bounds.beneficiary;
         let progress = Progress::begin(order, wallet, plan.chain_id, owner, holdings, now);
-        let version = self.store(0, &progress, now).await?;
+        let version = self.store(behind, &progress, now).await?;
         Ok((version, progress))
     }
 
@@ -411,7 +481,8 @@ impl<S: WalletService> Sweep<'_, S> {
             Ok(permitted) => permitted,
             Err(denial) => return Ok(Ok(deferred(&denial))),
         };
-        let signed = self.wallet.sign(&permitted, now, roll).await;
+        #[expect(clippy::disallowed_methods, reason = "it goes home, and is in the sweep's books")]
+        let signed = self.wallet.sign(permitted, now, roll).await;
         let signed = signed
             .map_err(|source| SweepError::Wallet { wallet: self.wallet.id().clone(), source })?;
         Ok(match signed {
@@ -513,7 +584,7 @@ impl<S: WalletService> Sweep<'_, S> {
     }
 
     fn name(&self) -> String {
-        format!("sweep.{}", self.wallet.id())
+        SweepSoFar::name(self.wallet.id())
     }
 
     fn steps_failed(&self, source: BoxError) -> SweepError {

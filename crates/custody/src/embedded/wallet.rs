@@ -90,9 +90,12 @@ impl<S: WalletService> EmbeddedWallet<S> {
     ///
     /// While the service is away nothing is asked for: once its time has come it is looked for, and only if it is found
     /// goes the request out.
+    ///
+    /// Nobody has rehearsed it and no books have it: what a Golem wants goes by [`WalletSigner`](crate::WalletSigner), and this is for
+    /// what follows from a sweep's own books.
     pub async fn sign(
         &self,
-        permitted: &PermittedTransaction,
+        permitted: PermittedTransaction,
         now: u64,
         roll: u64,
     ) -> Result<Answered<SignedTransaction>, WalletError> {
@@ -103,13 +106,14 @@ impl<S: WalletService> EmbeddedWallet<S> {
             }
         }
         let app = self.service.app();
+        #[expect(clippy::disallowed_methods, reason = "the one place where a wallet is asked")]
         let request = match &self.key {
-            Asking::Golem(key) => key.sign_transaction(app, &self.id, permitted, now),
-            Asking::Owner(key) => key.sign_transaction(app, &self.id, permitted, now),
+            Asking::Golem(key) => key.sign_transaction(app, &self.id, &permitted, now),
+            Asking::Owner(key) => key.sign_transaction(app, &self.id, &permitted, now),
         };
         let answer: Answered<Rpc> = self.ask("for a signature", &request, now, roll).await?;
         match answer {
-            Answered::Done(rpc) => Ok(Answered::Done(self.checked(permitted, rpc)?)),
+            Answered::Done(rpc) => Ok(Answered::Done(self.checked(&permitted, rpc)?)),
             Answered::Refused(denial) => Ok(Answered::Refused(denial)),
         }
     }
@@ -190,6 +194,16 @@ impl<S: WalletService> WalletKeeper<S> {
     /// Rules with `key`.
     pub const fn new(service: S, key: KeeperKey) -> Self {
         Self { service, key }
+    }
+
+    /// The wallet in these hands: what it signs, its owner asks for.
+    pub fn holding(
+        self,
+        wallet: WalletId,
+        address: Address,
+        backoff: Backoff,
+    ) -> EmbeddedWallet<S> {
+        EmbeddedWallet::of_owner(self.service, wallet, address, self.key, backoff)
     }
 
     /// Makes the wallet of a Golem. Nobody but the owner has a say over it yet.

@@ -78,7 +78,14 @@ impl Operate for FakeChain {
 }
 
 pub(crate) fn allowed() -> Result<Outcome, BoxError> {
-    Ok(Outcome::Allowed(Preview { block: BLOCK, gas: 100, changes: vec![], notes: vec![] }))
+    Ok(Outcome::Allowed(Preview {
+        data_fee: U256::ZERO,
+        block: BLOCK,
+        gas: 100,
+        changes: vec![],
+        notes: vec![],
+        counted: None,
+    }))
 }
 
 pub(crate) fn redemption() -> Redemption {
@@ -159,6 +166,28 @@ async fn ceiling_and_balance_are_accepted_at_the_bound_and_refused_one_wei_below
     }
 }
 
+/// D20: what a rollup charges for data is paid by the same key, and moves as gas does.
+#[tokio::test]
+async fn what_data_costs_counts_to_the_wei() {
+    let charged = || {
+        let Ok(Outcome::Allowed(preview)) = allowed() else { unreachable!() };
+        Ok(Outcome::Allowed(Preview { data_fee: U256::from(1_000), ..preview }))
+    };
+    for (ceiling, balance, expected) in [
+        (2 * WORST, 2 * WORST, None),
+        (2 * WORST - 1, 2 * WORST, Some(DenialCode::FeeCeiling)),
+        (2 * WORST, 2 * WORST - 1, Some(DenialCode::NoGas)),
+    ] {
+        let chain = FakeChain::new(charged, balance);
+        let answer = rehearse(&chain, judged(), MANAGER, &policy(ceiling)).await.unwrap();
+        let code = match answer {
+            Rehearsal::Passed(_) => None,
+            Rehearsal::Refused(denial) => Some(denial.code),
+        };
+        assert_eq!(code, expected, "ceiling {ceiling}, balance {balance}");
+    }
+}
+
 pub(crate) async fn cleared_for(redeemer: Address) -> Cleared<ByTransaction> {
     let chain = FakeChain::new(allowed, u64::MAX);
     let rehearsal = rehearse(&chain, judged(), redeemer, &policy(u64::MAX)).await.unwrap();
@@ -208,7 +237,7 @@ async fn a_head_is_sealed_by_the_key() {
     let key = SessionKey::born();
     let head = AuditHead { golem: B256::repeat_byte(1), length: 7, hash: B256::repeat_byte(2) };
 
-    let seal = key.seal(&head).await.unwrap();
+    let seal = key.seal(crate::heads::judged(head)).await.unwrap();
 
     let signature = Signature::try_from(seal.as_ref()).unwrap();
     assert_eq!(signature.recover_address_from_prehash(&head.digest()).unwrap(), key.address());
@@ -297,10 +326,12 @@ async fn the_same_cleared_twice_is_not_the_same_transaction() {
     let chain = FakeChain::new(
         || {
             Ok(Outcome::Allowed(Preview {
+                data_fee: U256::ZERO,
                 block: BLOCK,
                 gas: 300_000,
                 changes: vec![],
                 notes: vec![],
+                counted: None,
             }))
         },
         u64::MAX,

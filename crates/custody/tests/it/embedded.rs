@@ -3,6 +3,7 @@
 mod bounds;
 mod presence;
 mod requests;
+mod signer;
 mod sweep;
 
 mod wallet;

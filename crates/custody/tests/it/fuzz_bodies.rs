@@ -45,7 +45,7 @@ fn open<T: Carried>(route: Route, signed: &T) {
         at: 0,
         what: serde_json::Value::Null,
     };
-    let found = Afloat::<T>::left(&Open { entry, bids: vec![bid] });
+    let found = Afloat::<T>::left(&Open { entry, bids: vec![bid], forsaken: false });
     assert_eq!(found.is_some(), signed.act().is_some());
 }
 

@@ -1,11 +1,15 @@
 //! Looks for a key in all of this process's memory (SPEC K2, ATK-35).
 
-use alloy_primitives::U256;
-use golem_custody::{KeeperKey, OwnerSigner, Password, SessionKey, SessionSigner, TransactionPlan};
+use crate::heads::judged;
+use alloy_primitives::{B256, U256};
+use golem_custody::{
+    AuditHead, KeeperKey, Keyring, Keys, OwnerSigner, P256Key, Password, SessionKey, SessionSigner,
+    TransactionPlan,
+};
 use std::{
     fs::{self, File},
     io::{Read, Seek, SeekFrom, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 use zeroize::Zeroize;
@@ -100,8 +104,21 @@ const PLAN: TransactionPlan = TransactionPlan {
     balance: U256::MAX,
 };
 
-#[test]
-fn a_dropped_key_is_nowhere_in_memory() {
+const HEAD: AuditHead =
+    AuditHead { golem: B256::repeat_byte(1), length: 1, hash: B256::repeat_byte(2) };
+
+/// A Golem's keys, in a folder whose key is the one that is looked for.
+fn planted(owner: &OwnerSigner, folder: &Path, name: &str) -> Keys {
+    let folder = folder.join(name);
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let password = password(&folder);
+    owner.save(&folder.join("session-key.json"), &password).unwrap();
+    Keys::local(&folder, password).unwrap()
+}
+
+#[tokio::test]
+async fn a_dropped_key_is_nowhere_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let (keystore, password) = (folder.path().join("session.json"), password(folder.path()));
 
@@ -118,9 +135,34 @@ fn a_dropped_key_is_nowhere_in_memory() {
     assert_eq!(copies(), 1);
     let moved = Box::new(key);
     assert_eq!(copies(), 1, "moving its holder moves no secret");
+    moved.seal(judged(HEAD)).await.unwrap();
+    assert_eq!(copies(), 1, "what was signed left no copy");
     let address = moved.address();
     drop(moved);
     assert_eq!(copies(), 0, "the session key {address}");
+
+    let key = P256Key::open(&keystore, &password).unwrap();
+    assert_eq!(copies(), 1, "a session key on the other curve");
+    key.save(&folder.path().join("p256.json"), &password).unwrap();
+    drop(key);
+    assert_eq!(copies(), 0, "a session key on the other curve");
+
+    // Where a Golem has them: wiped by its rotation, and by its death.
+    let owner = OwnerSigner::from_key_file(&file).unwrap();
+    let (rotates, dies) =
+        (planted(&owner, folder.path(), "rotates"), planted(&owner, folder.path(), "dies"));
+    drop(owner);
+    assert_eq!(copies(), 2, "each Golem has its own");
+    rotates.signer().await.unwrap().seal(judged(HEAD)).await.unwrap();
+    rotates.next().await.unwrap();
+    assert_eq!(copies(), 2);
+    rotates.switch().await.unwrap();
+    assert_eq!(copies(), 1, "a key that was replaced");
+    let handle = dies.signer().await.unwrap();
+    dies.end().await.unwrap();
+    assert_eq!(copies(), 0, "a key that died while somebody held it");
+    assert!(handle.seal(judged(HEAD)).await.is_err());
+    drop(rotates);
 
     let keeper = KeeperKey::open(&keystore, &password).unwrap();
     assert_eq!(copies(), 1, "on the other curve");

@@ -185,3 +185,22 @@ async fn a_runway_is_kept_once_and_a_later_one_takes_its_place() {
     Runways::new(&books).keep(&second, NOW).await.unwrap();
     assert_eq!(Runways::new(&books).at().await.unwrap(), Some(second));
 }
+
+/// D18, D19: what is given up is redeemed no more, and is known still, for its owner to revoke.
+#[tokio::test]
+async fn a_runway_that_is_given_up_is_none_and_is_known_still() {
+    let (owner, books) = (OwnerSigner::born(), MemoryBooks::default());
+    let runways = Runways::new(&books);
+    assert_eq!(runways.end(NOW).await.unwrap(), None, "there is none");
+    let first = Runway::take(&granted(&owner, week(&owner)), &wanted(&owner), None, NOW).unwrap();
+    runways.keep(&first, NOW).await.unwrap();
+    assert_eq!(runways.ended().await.unwrap(), None);
+
+    for _ in 0..2 {
+        assert_eq!(runways.end(NOW).await.unwrap().as_ref(), Some(&first));
+    }
+
+    assert_eq!(runways.at().await.unwrap(), None);
+    assert_eq!(runways.ended().await.unwrap().as_ref(), Some(&first));
+    assert_eq!(books.kinds(), ["runway", "runway"], "once");
+}

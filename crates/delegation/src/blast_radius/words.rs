@@ -290,6 +290,30 @@ pub enum Ended {
 }
 
 impl Ended {
+    /// A name that programs can match on.
+    ///
+    /// ```
+    /// use golem_delegation::blast_radius::Ended;
+    /// assert_eq!(Ended::EpochRevoked { epoch: 1, lowest: 2 }.code(), "epochRevoked");
+    /// ```
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Expired { .. } => "expired",
+            Self::PastBlock { .. } => "pastBlock",
+            Self::Disabled { .. } => "disabled",
+            Self::EpochRevoked { .. } => "epochRevoked",
+            Self::NonceRaised { .. } => "nonceRaised",
+            Self::GenerationRevoked { .. } => "generationRevoked",
+            Self::Deregistered { .. } => "deregistered",
+            Self::Closed { .. } => "closed",
+            Self::IdUsed { .. } => "idUsed",
+            Self::AllSent { .. } => "allSent",
+            Self::NoCallsLeft { .. } => "noCallsLeft",
+            Self::WindowRefuses { .. } => "windowRefuses",
+        }
+    }
+
     /// The same in one word.
     ///
     /// ```

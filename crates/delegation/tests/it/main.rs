@@ -9,7 +9,6 @@
 
 mod attenuation;
 mod blast_radius;
-mod budget;
 mod bundles;
 mod charter;
 mod context;

@@ -3,14 +3,16 @@
 use alloy_primitives::B256;
 use golem_custody::{DailyCosts, Metabolism};
 use golem_delegation::grant::Phase;
-use golem_runtime::{Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, phase_of};
+use golem_runtime::{
+    Clocks, DeathTrigger, Economy, Experience, Life, THRESHOLDS, WHOLE, chance, moved, phase_of,
+};
 use proptest::prelude::*;
 
 const DAY: u64 = 86_400;
 
 fn economy() -> Economy {
     let daily_costs = DailyCosts { inference: 1_000_000, ..DailyCosts::default() };
-    let metabolism = Metabolism { balance: 30_000_000, daily_revenue: 0, daily_costs };
+    let metabolism = Some(Metabolism { balance: 30_000_000, daily_revenue: 0, daily_costs });
     Economy {
         metabolism,
         seconds_left: 7 * DAY,
@@ -41,8 +43,12 @@ fn the_page_and_the_code_have_the_same_thresholds() {
 #[test]
 fn each_share_of_the_economic_clock_counts_and_the_least_is_it() {
     assert_eq!(economy().clock(), WHOLE);
-    let poor = Metabolism { balance: 15_000_000, ..economy().metabolism };
-    assert_eq!(Economy { metabolism: poor, ..economy() }.clock(), 5_000);
+    let means = |balance, daily_revenue| {
+        let lives = economy().metabolism.map(|it| Metabolism { balance, daily_revenue, ..it });
+        Economy { metabolism: lives, ..economy() }
+    };
+    assert_eq!(means(15_000_000, 0).clock(), 5_000);
+    assert_eq!(means(0, 0).clock(), 0);
     assert_eq!(Economy { seconds_left: DAY, ..economy() }.clock(), 1_428);
     assert_eq!(Economy { seconds_left: 0, ..economy() }.clock(), 0);
     // A fall of a tenth is half of what the owner bears; one of a fifth is all of it.
@@ -51,8 +57,39 @@ fn each_share_of_the_economic_clock_counts_and_the_least_is_it() {
     assert_eq!(Economy { worth: Some(1), ..economy() }.clock(), 0);
     // What nobody knows is no loss.
     assert_eq!(Economy { worth: None, ..economy() }.clock(), WHOLE);
-    let earns = Metabolism { balance: 0, daily_revenue: 1_000_000, ..economy().metabolism };
-    assert_eq!(Economy { metabolism: earns, ..economy() }.clock(), WHOLE);
+    assert_eq!(Economy { metabolism: None, ..economy() }.clock(), WHOLE);
+    assert_eq!(Economy { metabolism: None, worth: None, ..economy() }.clock(), WHOLE);
+    assert_eq!(means(0, 1_000_000).clock(), WHOLE);
+    // Who bears no fall bears that there was none.
+    assert_eq!(Economy { bound_bps: 0, ..economy() }.clock(), WHOLE);
+}
+
+/// K8: what a life ends of is told by the share that ended it.
+#[test]
+fn the_least_share_is_what_it_dies_of() {
+    let poor = economy().metabolism.map(|it| Metabolism { balance: 0, ..it });
+    assert_eq!(Economy { metabolism: poor, ..economy() }.cause(), DeathTrigger::Exhaustion);
+    assert_eq!(Economy { worth: Some(1), ..economy() }.cause(), DeathTrigger::Loss);
+    assert_eq!(Economy { seconds_left: 0, ..economy() }.cause(), DeathTrigger::Expiry);
+}
+
+/// L2: whatever comes, leaves and is swapped without a move of prices, no fall comes of it.
+#[test]
+fn what_comes_and_leaves_is_no_fall() {
+    let (mut worth, mut mark) = (1_000_000_000u64, 1_000_000_000u64);
+    for flow in [-300_000_000i64, 50_000_000, -650_000_000, 7, -99_999_999, 500_000_000] {
+        worth = worth.saturating_add_signed(flow);
+        mark = moved(mark, worth, flow).max(worth);
+        let clock = Economy { worth: Some(worth.into()), mark: mark.into(), ..economy() }.clock();
+        assert_eq!(clock, WHOLE, "{flow}: {worth} of {mark}");
+    }
+    // And a fall stays the share that it was.
+    let fallen = |worth: u64, mark: u64| {
+        Economy { worth: Some(worth.into()), mark: mark.into(), ..economy() }.clock()
+    };
+    let before = fallen(900_000_000, 1_000_000_000);
+    let left = moved(1_000_000_000, 450_000_000, -450_000_000);
+    assert_eq!((before, fallen(450_000_000, left)), (5_000, 5_000));
 }
 
 #[test]
@@ -86,6 +123,20 @@ fn the_phase_after_a_feed_is_what_the_other_clocks_allow() {
     assert_eq!(lost.phase_after_feed(Phase::Stable), Phase::Conservation);
 }
 
+/// What an earlier version kept is a life still: it has seen no phase and no possessions, and its best is what its policy went by.
+#[test]
+fn a_life_that_was_kept_before_is_read() {
+    let life = Life { high_water: 900, ticks: 3, ..Life::born(7) };
+    let mut kept = serde_json::to_value(&life).unwrap();
+    for new in ["seen", "possessions", "spent", "best", "inference", "owed"] {
+        kept.as_object_mut().unwrap().remove(new);
+    }
+    kept["earnings"].as_object_mut().unwrap().remove("ever");
+    let read: Life = serde_json::from_value(kept).unwrap();
+    assert_eq!(read, life);
+    assert_eq!((read.peak(), read.seen), (900, None));
+}
+
 proptest! {
     /// INV-8.
     #[test]
@@ -107,7 +158,7 @@ proptest! {
     #[test]
     fn no_economy_panics(balance in any::<u64>(), costs in any::<u64>(), left in any::<u64>(), worth in any::<Option<u128>>(), mark in any::<u128>(), bound in any::<u16>()) {
         let daily_costs = DailyCosts { gas: costs, ..DailyCosts::default() };
-        let metabolism = Metabolism { balance, daily_revenue: 0, daily_costs };
+        let metabolism = Some(Metabolism { balance, daily_revenue: 0, daily_costs });
         let economy = Economy { metabolism, seconds_left: left, worth, mark, bound_bps: bound };
         prop_assert!(economy.clock() <= WHOLE);
     }

@@ -1,43 +1,26 @@
-//! Signatures are no side door: four things are signed, each as a value, and nothing that arrives as JSON.
+//! Signatures are no side door: two things are judged and signed, each as a value, and nothing that arrives as JSON.
 
-use crate::fixtures::{
-    ACCOUNT, GOLEM, KEY, NOW, STRANGER, approve, buy, cage, facts, intent, permitted, policy, usdc,
-};
+use crate::fixtures::{ACCOUNT, GOLEM, NOW, STRANGER, cage, policy};
 use alloy_primitives::{Address, B256, Bytes, U256};
-use alloy_sol_types::{SolCall as _, SolValue as _, sol};
 use golem_delegation::{
-    ANY_DELEGATE, Caveat, Delegation, Environment, GolemAttestation, Kind, PermissionContext,
-    ROOT_AUTHORITY, Rule, SigningDomain,
+    ANY_DELEGATE, Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY, Rule,
+    SigningDomain,
     terms::{AllowedTargets, LimitedCalls},
 };
 use golem_safety::{
-    AccountForm, AuditedHead, Call, DenialCode, ForeignKind, MOST_TYPED_DATA, SessionOperation,
-    Signable, SigningFacts, SigningPermit, SigningVerdict, refuse_typed_data,
+    AuditHead, DenialCode, ForeignKind, MOST_TYPED_DATA, Signable, SigningFacts, SigningPermit,
+    SigningVerdict, refuse_typed_data,
 };
 use serde_json::{Value, json};
 
-sol! {
-    function execute(bytes32 mode, bytes executionCalldata);
-    function redeemDelegations(bytes[] permissionContexts, bytes32[] modes, bytes[] executionCallDatas);
-}
-
 const MANAGER: Address = Address::repeat_byte(0xd0);
-const ENTRY_POINT: Address = Address::repeat_byte(0xe0);
 const SESSION: Address = Address::repeat_byte(0x5e);
-const OWNER: Address = Address::repeat_byte(0x01);
-const REGISTRY: Address = Address::repeat_byte(0x02);
-const ATTESTATIONS: Address = Address::repeat_byte(0x03);
 const CHAIN: u64 = 8453;
 
 fn signing() -> SigningFacts {
     SigningFacts {
         chain_id: CHAIN,
         manager: MANAGER,
-        entry_point: ENTRY_POINT,
-        registry: REGISTRY,
-        attestations: ATTESTATIONS,
-        owner: OWNER,
-        agent_key: KEY,
         session_account: SESSION,
         environment: Environment::stock(),
         now: NOW,
@@ -153,141 +136,25 @@ fn a_grandchild_is_compared_with_the_root_too() {
     unsigned(judged(4), "looser");
 }
 
-// Audit heads and attestations
+// Audit heads
 
+/// SPEC P4: of its own Golem, with a record at least, and behind what was sealed before.
 #[test]
-fn an_audit_head_is_signed_for_its_own_golem() {
-    let head = AuditedHead { golem_id: GOLEM, length: 1, head: B256::repeat_byte(1) };
-    let cage = cage(policy());
-    let judged = |head| cage.judge_signing(&Signable::AuditHead(head), &signing());
-
-    assert!(signed(judged(head)).covers(head.digest(CHAIN)));
-    assert_ne!(head.digest(CHAIN), head.digest(1));
-    unsigned(judged(AuditedHead { golem_id: B256::ZERO, ..head }), "audit chain is");
-    unsigned(judged(AuditedHead { length: 0, ..head }), "0 records");
-    unsigned(judged(AuditedHead { head: B256::ZERO, ..head }), "no head");
-}
-
-#[test]
-fn an_attestation_says_what_is_so() {
-    let said = GolemAttestation {
-        golem_id: GOLEM,
-        owner: OWNER,
-        agent_key: KEY,
-        account: ACCOUNT,
-        registry: REGISTRY,
-        identity_registry: Address::ZERO,
-        agent_id: U256::ZERO,
-        issued_at: NOW,
-        expires_at: NOW,
-    };
+fn an_audit_head_is_signed_for_its_own_golem_and_as_its_chain_grows() {
+    let head = AuditHead { golem: GOLEM, length: 7, hash: B256::repeat_byte(1) };
     let cage = cage(policy());
     let judged =
-        |said: GolemAttestation| cage.judge_signing(&Signable::Attestation(&said), &signing());
+        |head, before| cage.judge_signing(&Signable::AuditHead { head, before }, &signing());
 
-    assert!(signed(judged(said)).covers(said.digest(CHAIN, ATTESTATIONS)));
-    unsigned(judged(GolemAttestation { golem_id: B256::ZERO, ..said }), "about Golem");
-    unsigned(judged(GolemAttestation { agent_key: STRANGER, ..said }), "names key");
-    unsigned(judged(GolemAttestation { owner: STRANGER, ..said }), "names owner");
-    unsigned(judged(GolemAttestation { registry: STRANGER, ..said }), "names registry");
-    unsigned(judged(GolemAttestation { issued_at: NOW + 1, ..said }), "it is");
-    unsigned(judged(GolemAttestation { expires_at: NOW - 1, ..said }), "it is");
-}
-
-// User operations
-
-fn batch_mode() -> B256 {
-    let mut mode = B256::ZERO;
-    mode[0] = 1;
-    mode
-}
-
-fn encoded(calls: &[Call]) -> (B256, Bytes) {
-    match calls {
-        [call] => {
-            (B256::ZERO, (call.target, call.value, call.data.clone()).abi_encode_packed().into())
-        }
-        calls => {
-            let calls: Vec<_> =
-                calls.iter().map(|call| (call.target, call.value, call.data.clone())).collect();
-            (batch_mode(), calls.abi_encode().into())
-        }
-    }
-}
-
-fn redemption(calls: &[Call]) -> Vec<u8> {
-    let (mode, execution) = encoded(calls);
-    redeemDelegationsCall {
-        permissionContexts: vec![root(vec![]).encode()],
-        modes: vec![mode],
-        executionCallDatas: vec![execution],
-    }
-    .abi_encode()
-}
-
-fn execution(target: Address, value: U256, data: Vec<u8>) -> Vec<u8> {
-    let inner = (target, value, Bytes::from(data)).abi_encode_packed();
-    executeCall { mode: B256::ZERO, executionCalldata: inner.into() }.abi_encode()
-}
-
-fn operation(calls: &[Call]) -> SessionOperation {
-    SessionOperation {
-        form: AccountForm::Hybrid,
-        sender: SESSION,
-        nonce: U256::from(1),
-        init_code: Bytes::new(),
-        call_data: execution(MANAGER, U256::ZERO, redemption(calls)).into(),
-        account_gas_limits: B256::ZERO,
-        pre_verification_gas: U256::ZERO,
-        gas_fees: B256::ZERO,
-        paymaster_and_data: Bytes::new(),
-        entry_point: ENTRY_POINT,
-    }
-}
-
-/// INV-1: an operation is nothing but a redemption of exactly the calls that were permitted.
-#[test]
-fn an_operation_is_signed_for_permitted_calls_alone() {
-    let cage = cage(policy());
-    for calls in [vec![buy(50)], vec![approve(crate::fixtures::ROUTER, usdc(50)), buy(50)]] {
-        let permit = permitted(cage.judge(&intent(calls.clone()), &facts()));
-        let judged = |operation: &SessionOperation| {
-            cage.judge_signing(&Signable::UserOperation { operation, permit: &permit }, &signing())
-        };
-        let good = operation(&calls);
-        assert!(signed(judged(&good)).covers(good.digest(CHAIN)));
-        assert_ne!(
-            good.digest(CHAIN),
-            SessionOperation { form: AccountForm::Key, ..good.clone() }.digest(CHAIN)
-        );
-
-        unsigned(judged(&operation(&[buy(51)])), "were not permitted");
-        unsigned(judged(&operation(&[buy(50), buy(50)])), "were not permitted");
-        let other = |change: &dyn Fn(&mut SessionOperation)| {
-            let mut operation = good.clone();
-            change(&mut operation);
-            judged(&operation)
-        };
-        unsigned(other(&|it| it.sender = STRANGER), "session's account");
-        unsigned(other(&|it| it.entry_point = STRANGER), "entry point");
-        unsigned(
-            other(&|it| it.paymaster_and_data = vec![1; 52].into()),
-            "52 bytes for a paymaster",
-        );
-        let redeem = redemption(&calls);
-        let with =
-            |data: Vec<u8>| judged(&SessionOperation { call_data: data.into(), ..good.clone() });
-        unsigned(with(execution(STRANGER, U256::ZERO, redeem.clone())), "merely call the manager");
-        unsigned(
-            with(execution(MANAGER, U256::from(1), redeem.clone())),
-            "merely call the manager",
-        );
-        unsigned(with(vec![]), "no execution");
-        unsigned(with(execution(MANAGER, U256::ZERO, vec![1, 2, 3, 4])), "no redemption");
-        // ATK-15: bytes behind the arguments.
-        let longer = [redeem, vec![0]].concat();
-        unsigned(with(execution(MANAGER, U256::ZERO, longer)), "no redemption");
-    }
+    assert!(signed(judged(head, None)).covers(head.digest()));
+    let _once_more = signed(judged(head, Some(head)));
+    let _behind = signed(judged(head, Some(AuditHead { length: 6, ..head })));
+    unsigned(judged(AuditHead { golem: B256::ZERO, ..head }, None), "audit chain is");
+    unsigned(judged(AuditHead { length: 0, ..head }, None), "0 records");
+    unsigned(judged(AuditHead { hash: B256::ZERO, ..head }, None), "no head");
+    unsigned(judged(head, Some(AuditHead { length: 8, ..head })), "not behind");
+    let other = AuditHead { hash: B256::repeat_byte(2), ..head };
+    unsigned(judged(other, Some(head)), "not behind");
 }
 
 // What arrives as JSON

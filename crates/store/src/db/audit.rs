@@ -1,4 +1,4 @@
-use super::{Standing, counted, name, stored, unreadable, whose, word};
+use super::{Standing, counted, name, stored, whose, word};
 use crate::{
     StoreError,
     audit::{Record, Seal},
@@ -6,7 +6,7 @@ use crate::{
 };
 use alloy_primitives::{Address, B256};
 use golem_custody::AuditHead;
-use rusqlite::{Connection, params, types::ValueRef};
+use rusqlite::{Connection, OptionalExtension as _, params, types::ValueRef};
 use serde_json::Value;
 
 const APPEND: &str = "adding to the audit chain";
@@ -52,7 +52,7 @@ pub(crate) fn audit_head(connection: &Connection) -> Result<AuditHead, StoreErro
 /// Adds a record to the chain.
 pub(crate) fn append(
     connection: &Connection,
-    standing: &mut Standing,
+    standing: &mut Standing<'_>,
     draft: &Draft,
 ) -> Result<AuditHead, StoreError> {
     let Draft { kind, body, at } = draft;
@@ -112,6 +112,21 @@ pub(crate) fn keep_seal(connection: &Connection, seal: &Seal) -> Result<(), Stor
     Ok(())
 }
 
+/// The longest head that was sealed.
+pub(crate) fn newest_seal(connection: &Connection) -> Result<Option<AuditHead>, StoreError> {
+    let golem = whose(connection)?;
+    let newest: Option<(i64, Vec<u8>)> = connection
+        .prepare_cached("SELECT length, hash FROM seals ORDER BY length DESC LIMIT 1")
+        .and_then(|mut newest| {
+            newest.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        })
+        .map_err(StoreError::sql(SEAL))?;
+    let read = |(length, hash): (i64, Vec<u8>)| {
+        Ok(AuditHead { golem, length: counted(SEAL, length)?, hash: word(SEAL, &hash)? })
+    };
+    newest.map(read).transpose()
+}
+
 /// A text, or what is left of one: whatever somebody put in its place does not have its hash, and that is for the verifier to say.
 fn text(value: ValueRef<'_>) -> String {
     match value {
@@ -122,20 +137,63 @@ fn text(value: ValueRef<'_>) -> String {
     }
 }
 
-/// All records as they lie there, in order of their numbers. What they say is not believed yet.
-pub(crate) fn read_records(connection: &Connection) -> Result<Vec<Record>, StoreError> {
-    read_after(connection, 0, None)
+/// What stands in the place of a hash that is none. Nobody finds a text that has it.
+const NO_HASH: B256 = B256::repeat_byte(0xff);
+
+/// A hash, or a sign that there is none: a chain that is verified says where, and nothing else of it is lost.
+fn hash(value: ValueRef<'_>) -> B256 {
+    bytes(value).and_then(|bytes| B256::try_from(bytes).ok()).unwrap_or(NO_HASH)
 }
 
-/// Those behind `sequence`, at most so many.
+const fn bytes(value: ValueRef<'_>) -> Option<&[u8]> {
+    match value {
+        ValueRef::Blob(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// A number, or one that the disk has no room for.
+const fn number(value: ValueRef<'_>) -> u64 {
+    match value {
+        ValueRef::Integer(number) => number.cast_unsigned(),
+        _ => u64::MAX,
+    }
+}
+
+/// All records as they lie there, in order of their numbers. What they say is not believed yet, nor that they have the form of one: what
+/// has not is a record that does not have its hash.
+pub(crate) fn read_records(connection: &Connection) -> Result<Vec<Record>, StoreError> {
+    let golem = whose(connection)?;
+    let mut select = connection
+        .prepare_cached(
+            "SELECT sequence, at, kind, body, previous, hash FROM audit ORDER BY sequence",
+        )
+        .map_err(StoreError::sql(READ))?;
+    let rows = select
+        .query_map([], |row| {
+            Ok(Record {
+                golem,
+                sequence: number(row.get_ref(0)?),
+                at: number(row.get_ref(1)?),
+                kind: text(row.get_ref(2)?),
+                body: text(row.get_ref(3)?),
+                previous: hash(row.get_ref(4)?),
+                hash: hash(row.get_ref(5)?),
+            })
+        })
+        .map_err(StoreError::sql(READ))?;
+    rows.map(|row| row.map_err(StoreError::sql(READ))).collect()
+}
+
+/// Those behind `sequence`, at most so many, for whoever goes on from there. One that has not the form of a record ends it.
 pub(crate) fn read_after(
     connection: &Connection,
     sequence: u64,
-    most: Option<u32>,
+    most: u32,
 ) -> Result<Vec<Record>, StoreError> {
     let golem = whose(connection)?;
-    // Behind what the disk cannot count there is nothing; without a bound there is none.
-    let (after, most) = (i64::try_from(sequence).unwrap_or(i64::MAX), most.map_or(-1, i64::from));
+    // Behind what the disk cannot count there is nothing.
+    let after = i64::try_from(sequence).unwrap_or(i64::MAX);
     let mut select = connection
         .prepare_cached(
             "SELECT sequence, at, kind, body, previous, hash FROM audit WHERE sequence > ?1
@@ -143,7 +201,7 @@ pub(crate) fn read_after(
         )
         .map_err(StoreError::sql(READ))?;
     let rows = select
-        .query_map([after, most], |row| {
+        .query_map([after, most.into()], |row| {
             Ok((
                 row.get::<_, i64>(0)?,
                 row.get::<_, i64>(1)?,
@@ -169,7 +227,7 @@ pub(crate) fn read_after(
     .collect()
 }
 
-/// All seals.
+/// All seals as they lie there. One that has not the form of a seal is one that its key did not make.
 pub(crate) fn read_seals(connection: &Connection) -> Result<Vec<Seal>, StoreError> {
     let golem = whose(connection)?;
     let mut select = connection
@@ -177,19 +235,13 @@ pub(crate) fn read_seals(connection: &Connection) -> Result<Vec<Seal>, StoreErro
         .map_err(StoreError::sql(READ))?;
     let rows = select
         .query_map([], |row| {
-            Ok((
-                row.get::<_, i64>(0)?,
-                row.get::<_, Vec<u8>>(1)?,
-                row.get::<_, Vec<u8>>(2)?,
-                row.get::<_, Vec<u8>>(3)?,
-            ))
+            let head =
+                AuditHead { golem, length: number(row.get_ref(0)?), hash: hash(row.get_ref(1)?) };
+            let by = bytes(row.get_ref(2)?).and_then(|bytes| Address::try_from(bytes).ok());
+            let seal = bytes(row.get_ref(3)?).unwrap_or_default().to_vec();
+            // Nobody signs as nobody.
+            Ok(Seal { head, by: by.unwrap_or_default(), seal: seal.into() })
         })
         .map_err(StoreError::sql(READ))?;
-    rows.map(|row| {
-        let (length, hash, by, seal) = row.map_err(StoreError::sql(READ))?;
-        let head = AuditHead { golem, length: counted(READ, length)?, hash: word(READ, &hash)? };
-        let by = Address::try_from(by.as_slice()).map_err(|_source| unreadable(READ))?;
-        Ok(Seal { head, by, seal: seal.into() })
-    })
-    .collect()
+    rows.map(|row| row.map_err(StoreError::sql(READ))).collect()
 }

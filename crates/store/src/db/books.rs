@@ -1,16 +1,17 @@
-use super::{DAY, Draft, Standing, append, counted, counts_from, stored};
+use super::{DAY, Draft, Names, Standing, append, counted, counts_from, names, stored};
 use crate::StoreError;
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, U256};
 use golem_custody::{
     Bid, Caps, Denial, DenialCode, Ending, Entry, IntentId, Open, Reserving, Spent,
 };
 use golem_delegation::blast_radius::Dollars;
 use rusqlite::{Connection, OptionalExtension, params};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 
 pub(super) const RESERVE: &str = "reserving";
 const SIGN: &str = "keeping a signature";
+const FORSAKE: &str = "giving something up";
 const SETTLE: &str = "settling";
 const OPEN: &str = "reading what is open";
 
@@ -19,7 +20,6 @@ const OPEN: &str = "reading what is open";
 pub(crate) struct Request {
     pub(crate) entry: Entry,
     caps: Caps,
-    text: String,
     draft: Draft,
 }
 
@@ -27,7 +27,6 @@ impl Request {
     pub(crate) fn new(entry: &Entry, caps: &Caps) -> Result<Self, StoreError> {
         let body = json!({ "intent": entry.intent, "entry": entry, "caps": caps });
         Ok(Self {
-            text: text(RESERVE, entry)?,
             draft: Draft::new("intent.reserved", &body, entry.at)?,
             entry: entry.clone(),
             caps: *caps,
@@ -40,11 +39,11 @@ impl Request {
 /// `over` is what the owner's ledger said against it; then nothing is reserved here.
 pub(crate) fn reserve(
     connection: &Connection,
-    standing: &mut Standing,
+    standing: &mut Standing<'_>,
     request: &Request,
     over: Option<&Denial>,
 ) -> Result<Reserving, StoreError> {
-    let Request { entry, caps, draft, .. } = request;
+    let Request { entry, caps, draft } = request;
     let found = standing.head(connection)?.golem;
     if entry.golem != found {
         return Err(StoreError::OtherGolem { asked: entry.golem, found });
@@ -60,7 +59,7 @@ pub(crate) fn reserve(
         }
         Ok(_) => used_before(entry.intent),
         // That the name was used says more than that there is no room for it.
-        Err(_) if known(connection, entry.intent)? => used_before(entry.intent),
+        Err(_) if standing.knows(connection, entry.intent)? => used_before(entry.intent),
         Err(denial) => denial,
     };
     let body = json!({ "intent": entry.intent, "entry": entry, "caps": caps, "denial": denial });
@@ -71,35 +70,44 @@ pub(crate) fn reserve(
 /// Whether the reservation is made; else its name was used before, and nothing was written.
 fn insert(
     connection: &Connection,
-    standing: &mut Standing,
+    standing: &mut Standing<'_>,
     request: &Request,
     from: u64,
 ) -> Result<bool, StoreError> {
-    let Request { entry, caps, text, .. } = request;
+    let Request { entry, caps, .. } = request;
+    if standing.knows(connection, entry.intent)? {
+        return Ok(false);
+    }
     let sum = stored("a sum in micro-dollars", entry.micro_dollars)?;
     let at = stored("a time", from)?;
-    let made = connection
+    // The record that says what is asked for comes next.
+    let record = standing.head(connection)?.length.saturating_add(1);
+    let record = stored("a number of records", record)?;
+    let number = connection
         .prepare_cached(
-            "INSERT INTO reservations (intent, session, micro_dollars, at, entry, session_cap)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (intent) DO NOTHING",
+            "INSERT INTO reservations (intent, session, micro_dollars, at, session_cap, record)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )
         .and_then(|mut insert| {
-            insert.execute(params![
+            insert.insert(params![
                 entry.intent.0.as_slice(),
                 entry.session.as_slice(),
                 sum,
                 at,
-                text,
                 // What the disk cannot count is no bound.
                 i64::try_from(caps.session).unwrap_or(i64::MAX),
+                record,
             ])
         })
         .map_err(StoreError::sql(RESERVE))?;
-    if made == 0 {
-        return Ok(false);
-    }
-    standing.reserve(connection, entry.session, sum, from)?;
+    standing.reserve(connection, (entry.intent, number), entry.session, sum, from)?;
     Ok(true)
+}
+
+/// What the record of a reservation says, as far as the books read it again.
+#[derive(Deserialize)]
+struct Asked {
+    entry: Entry,
 }
 
 fn text(what: &'static str, value: &impl serde::Serialize) -> Result<String, StoreError> {
@@ -120,18 +128,10 @@ fn used_before(intent: IntentId) -> Denial {
     )
 }
 
-/// Whether a name was used.
-pub(crate) fn known(connection: &Connection, intent: IntentId) -> Result<bool, StoreError> {
-    connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM reservations WHERE intent = ?1)")
-        .and_then(|mut known| known.query_row([intent.0.as_slice()], |row| row.get(0)))
-        .map_err(StoreError::sql(RESERVE))
-}
-
 /// The second that the sum would count from, where all caps have room for it.
 fn room(
     connection: &Connection,
-    standing: &mut Standing,
+    standing: &mut Standing<'_>,
     entry: &Entry,
     caps: &Caps,
 ) -> Result<Result<u64, Denial>, StoreError> {
@@ -167,13 +167,36 @@ pub(crate) fn spent_by(
             "SELECT coalesce((SELECT micro_dollars FROM sessions WHERE session = ?1), 0),
                     (SELECT coalesce(sum(micro_dollars), 0) FROM minutes WHERE minute > ?2 / 60)
                   + (SELECT coalesce(sum(micro_dollars), 0) FROM reservations
-                     WHERE given_back = 0 AND at > ?2 AND at < (?2 / 60 + 1) * 60)",
+                     WHERE given_back = 0 AND at > ?2 AND at < (?2 / 60 + 1) * 60
+                       AND number >= (SELECT first FROM minutes WHERE minute = ?2 / 60)
+                       AND number < coalesce((SELECT first FROM minutes WHERE minute > ?2 / 60
+                                              ORDER BY minute LIMIT 1), 9223372036854775807))",
         )
         .and_then(|mut sums| {
             sums.query_row(params![session.as_slice(), since], |row| Ok((row.get(0)?, row.get(1)?)))
         })
         .map_err(StoreError::sql(RESERVE))?;
     Ok(Spent { session: counted(RESERVE, session)?, day: counted(RESERVE, day)? })
+}
+
+/// How often a session key signed for an intent, from second `since` on: only what was reserved since then is looked at.
+pub(crate) fn signatures(
+    connection: &Connection,
+    session: Address,
+    since: u64,
+) -> Result<u64, StoreError> {
+    let minute = stored("a time", since / 60)?;
+    let count: i64 = connection
+        .prepare_cached(
+            "SELECT count(*) FROM reservations r JOIN bids b ON b.reservation = r.number
+             WHERE r.session = ?1 AND r.number >= coalesce(
+               (SELECT first FROM minutes WHERE minute >= ?2 ORDER BY minute LIMIT 1), 9223372036854775807)",
+        )
+        .and_then(|mut count| {
+            count.query_row(params![session.as_slice(), minute], |row| row.get(0))
+        })
+        .map_err(StoreError::sql(SIGN))?;
+    counted(SIGN, count)
 }
 
 /// The last second that does not count any more: what was reserved a day ago to the second is a day ago.
@@ -217,8 +240,8 @@ pub(super) fn late(at: u64, newest: u64) -> Denial {
 pub(super) fn newest(connection: &Connection) -> Result<u64, StoreError> {
     let newest: i64 = connection
         .prepare_cached(
-            "SELECT max(coalesce((SELECT max(at) FROM reservations WHERE given_back = 0), 0),
-                        coalesce((SELECT max(at) FROM reservations WHERE given_back = 1), 0))",
+            // None counts from before the one that was written before it.
+            "SELECT coalesce((SELECT at FROM reservations ORDER BY number DESC LIMIT 1), 0)",
         )
         .and_then(|mut newest| newest.query_row([], |row| row.get(0)))
         .map_err(StoreError::sql(RESERVE))?;
@@ -230,23 +253,28 @@ pub(crate) fn ended(
     connection: &Connection,
     intent: IntentId,
 ) -> Result<Option<Ending>, StoreError> {
-    match ending_of(connection, intent) {
-        Err(StoreError::UnknownIntent(_)) => Ok(None),
-        found => found,
+    match names::find(connection, intent)? {
+        None => Ok(None),
+        Some(number) => ending_of(connection, number),
     }
 }
 
-/// How an intent stands: its end, if it has one.
-fn ending_of(connection: &Connection, intent: IntentId) -> Result<Option<Ending>, StoreError> {
-    let ending: Option<Option<String>> = connection
-        .prepare_cached("SELECT ending FROM reservations WHERE intent = ?1")
-        .and_then(|mut found| found.query_row([intent.0.as_slice()], |row| row.get(0)).optional())
+/// How a reservation stands: its end, if it has one.
+fn ending_of(connection: &Connection, number: i64) -> Result<Option<Ending>, StoreError> {
+    let ending: Option<String> = connection
+        .prepare_cached("SELECT ending FROM reservations WHERE number = ?1")
+        .and_then(|mut found| found.query_row([number], |row| row.get(0)))
         .map_err(StoreError::sql(SETTLE))?;
-    match ending {
-        None => Err(StoreError::UnknownIntent(intent)),
-        Some(None) => Ok(None),
-        Some(Some(text)) => read(SETTLE, &text).map(Some),
-    }
+    ending.map(|text| read(SETTLE, &text)).transpose()
+}
+
+/// The number of an intent's reservation, where it has one.
+fn reserved(
+    connection: &Connection,
+    standing: &Standing<'_>,
+    intent: IntentId,
+) -> Result<i64, StoreError> {
+    standing.find(connection, intent)?.ok_or(StoreError::UnknownIntent(intent))
 }
 
 /// What was signed for an intent, ready to be written.
@@ -282,16 +310,14 @@ struct Budget {
 }
 
 impl Budget {
-    fn of(connection: &Connection, intent: IntentId) -> Result<Self, StoreError> {
+    fn of(connection: &Connection, number: i64) -> Result<Self, StoreError> {
         let (sum, cap, taken): (i64, Option<i64>, i64) = connection
             .prepare_cached(
                 "SELECT r.micro_dollars, r.session_cap, s.micro_dollars
-                 FROM reservations r JOIN sessions s ON s.session = r.session WHERE r.intent = ?1",
+                 FROM reservations r JOIN sessions s ON s.session = r.session WHERE r.number = ?1",
             )
             .and_then(|mut sums| {
-                sums.query_row([intent.0.as_slice()], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-                })
+                sums.query_row([number], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             })
             .map_err(StoreError::sql(SIGN))?;
         let (micro_dollars, taken) = (counted(SIGN, sum)?, counted(SIGN, taken)?);
@@ -303,34 +329,55 @@ impl Budget {
 /// Keeps what was signed for an intent that has not ended.
 pub(crate) fn keep_bid(
     connection: &Connection,
-    standing: &mut Standing,
+    standing: &mut Standing<'_>,
     signed: &Signed,
 ) -> Result<(), StoreError> {
     let Signed { intent, bid, text, .. } = signed;
-    let intent = *intent;
-    if ending_of(connection, intent)?.is_some() {
-        return Err(StoreError::Ended(intent));
+    let number = reserved(connection, standing, *intent)?;
+    if ending_of(connection, number)?.is_some() {
+        return Err(StoreError::Ended(*intent));
     }
-    let kept: Option<(Vec<u8>, String)> = connection
-        .prepare_cached("SELECT intent, bid FROM bids WHERE hash = ?1")
+    let kept: Option<(i64, String)> = connection
+        .prepare_cached("SELECT reservation, bid FROM bids WHERE hash = ?1")
         .and_then(|mut kept| {
             kept.query_row([bid.hash.as_slice()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
         })
         .map_err(StoreError::sql(SIGN))?;
     if let Some((of, kept)) = kept {
         // A caller that did not hear the answer asks again.
-        let same = of == intent.0.as_slice() && read::<Bid>(SIGN, &kept)? == *bid;
+        let same = of == number && read::<Bid>(SIGN, &kept)? == *bid;
         return if same { Ok(()) } else { Err(StoreError::OtherBid(bid.hash)) };
     }
     connection
-        .prepare_cached("INSERT INTO bids (intent, hash, bid) VALUES (?1, ?2, ?3)")
-        .and_then(|mut insert| {
-            insert.execute(params![intent.0.as_slice(), bid.hash.as_slice(), text])
-        })
+        .prepare_cached("INSERT INTO bids (reservation, hash, bid) VALUES (?1, ?2, ?3)")
+        .and_then(|mut insert| insert.execute(params![number, bid.hash.as_slice(), text]))
         .map_err(StoreError::sql(SIGN))?;
     // What others of the same batch reserved counts, and is in the file first.
     standing.count(connection).map_err(StoreError::sql(SIGN))?;
-    append(connection, standing, &signed.draft(Budget::of(connection, intent)?)?)?;
+    append(connection, standing, &signed.draft(Budget::of(connection, number)?)?)?;
+    Ok(())
+}
+
+/// Keeps that what was signed for an intent is not handed over any more.
+pub(crate) fn forsake(
+    connection: &Connection,
+    standing: &mut Standing<'_>,
+    intent: IntentId,
+    draft: &Draft,
+) -> Result<(), StoreError> {
+    let number = reserved(connection, standing, intent)?;
+    if ending_of(connection, number)?.is_some() {
+        return Err(StoreError::Ended(intent));
+    }
+    // What others of the same batch reserved is in the file first.
+    standing.count(connection).map_err(StoreError::sql(FORSAKE))?;
+    let fresh = connection
+        .prepare_cached("INSERT INTO forsaken (reservation) VALUES (?1) ON CONFLICT DO NOTHING")
+        .and_then(|mut insert| insert.execute([number]))
+        .map_err(StoreError::sql(FORSAKE))?;
+    if fresh > 0 {
+        append(connection, standing, draft)?;
+    }
     Ok(())
 }
 
@@ -354,23 +401,23 @@ impl Settlement {
 /// Ends an intent. Whether its sum was given back by this call or an earlier one.
 pub(crate) fn settle(
     connection: &Connection,
-    standing: &mut Standing,
+    standing: &mut Standing<'_>,
     settlement: &Settlement,
 ) -> Result<bool, StoreError> {
     let Settlement { intent, ending, text, draft } = settlement;
-    let intent = *intent;
+    let number = reserved(connection, standing, *intent)?;
     let gives_back = !matches!(ending, Ending::Done { .. });
-    match ending_of(connection, intent)? {
+    match ending_of(connection, number)? {
         Some(before) if before == *ending => return Ok(gives_back),
-        Some(_) => return Err(StoreError::Ended(intent)),
+        Some(_) => return Err(StoreError::Ended(*intent)),
         None => {}
     }
     if gives_back {
         standing.give_back(connection).map_err(StoreError::sql(SETTLE))?;
     }
     connection
-        .prepare_cached("UPDATE reservations SET ending = ?2, given_back = ?3 WHERE intent = ?1")
-        .and_then(|mut end| end.execute(params![intent.0.as_slice(), text, gives_back]))
+        .prepare_cached("UPDATE reservations SET ending = ?2, given_back = ?3 WHERE number = ?1")
+        .and_then(|mut end| end.execute(params![number, text, gives_back]))
         .map_err(StoreError::sql(SETTLE))?;
     append(connection, standing, draft)?;
     Ok(gives_back)
@@ -380,33 +427,41 @@ pub(crate) fn settle(
 pub(crate) fn open_intents(connection: &Connection) -> Result<Vec<Open>, StoreError> {
     let mut select = connection
         .prepare_cached(
-            "SELECT r.entry, b.bid FROM reservations r LEFT JOIN bids b ON b.intent = r.intent
+            "SELECT a.body, b.bid, f.reservation IS NOT NULL
+             FROM reservations r LEFT JOIN audit a ON a.sequence = r.record
+             LEFT JOIN bids b ON b.reservation = r.number
+             LEFT JOIN forsaken f ON f.reservation = r.number
              WHERE r.ending IS NULL ORDER BY r.number, b.number",
         )
         .map_err(StoreError::sql(OPEN))?;
     let rows = select
-        .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)))
+        .query_map([], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get(2)?))
+        })
         .map_err(StoreError::sql(OPEN))?;
     let mut open: Vec<Open> = Vec::new();
     for row in rows {
-        let (entry, bid) = row.map_err(StoreError::sql(OPEN))?;
-        let entry: Entry = read(OPEN, &entry)?;
+        let (body, bid, forsaken) = row.map_err(StoreError::sql(OPEN))?;
+        let Asked { entry } = read(OPEN, &body)?;
         let bid: Option<Bid> = bid.map(|bid| read(OPEN, &bid)).transpose()?;
         match open.last_mut() {
             Some(last) if last.entry.intent == entry.intent => last.bids.extend(bid),
-            _ => open.push(Open { entry, bids: bid.into_iter().collect() }),
+            _ => open.push(Open { entry, bids: bid.into_iter().collect(), forsaken }),
         }
     }
     Ok(open)
 }
 
 /// Whether a sum counts: it was reserved, and not given back.
-pub(crate) fn stands(connection: &Connection, intent: B256) -> Result<bool, StoreError> {
+pub(crate) fn stands(
+    connection: &Connection,
+    names: &Names,
+    intent: IntentId,
+) -> Result<bool, StoreError> {
+    let Some(number) = names.find(connection, intent)? else { return Ok(false) };
     connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM reservations WHERE intent = ?1 AND given_back = 0)",
-        )
-        .and_then(|mut stands| stands.query_row([intent.as_slice()], |row| row.get(0)))
+        .prepare_cached("SELECT given_back = 0 FROM reservations WHERE number = ?1")
+        .and_then(|mut stands| stands.query_row([number], |row| row.get(0)))
         .map_err(StoreError::sql(OPEN))
 }
 
@@ -418,7 +473,11 @@ pub(crate) fn live_sums(
     let since = stored("a time", since)?;
     let mut select = connection
         .prepare(
-            "SELECT entry, micro_dollars, at FROM reservations WHERE given_back = 0 AND at > ?1",
+            "SELECT a.body, r.micro_dollars, r.at
+             FROM reservations r LEFT JOIN audit a ON a.sequence = r.record
+             WHERE r.given_back = 0 AND r.at > ?1
+               AND r.number >= (SELECT first FROM minutes WHERE minute >= ?1 / 60
+                                ORDER BY minute LIMIT 1)",
         )
         .map_err(StoreError::sql(OPEN))?;
     let rows = select
@@ -427,8 +486,8 @@ pub(crate) fn live_sums(
         })
         .map_err(StoreError::sql(OPEN))?;
     rows.map(|row| {
-        let (entry, sum, at) = row.map_err(StoreError::sql(OPEN))?;
-        let entry: Entry = read(OPEN, &entry)?;
+        let (body, sum, at) = row.map_err(StoreError::sql(OPEN))?;
+        let Asked { entry } = read(OPEN, &body)?;
         Ok((entry.intent, entry.owner, counted(OPEN, sum)?, counted(OPEN, at)?))
     })
     .collect()

@@ -1,5 +1,5 @@
 use super::{
-    DAY,
+    DAY, Names,
     books::{a_day_before, fits, late, live_sums, over, stands},
     counted, counts_from, stored, word,
 };
@@ -131,7 +131,7 @@ pub(crate) fn release(
 /// without asking for room: it is spent.
 pub(crate) fn reconcile(
     ledger: &Connection,
-    books: &Connection,
+    (books, names): (&Connection, &Names),
     golem: B256,
     owner: Address,
 ) -> Result<(), StoreError> {
@@ -144,9 +144,9 @@ pub(crate) fn reconcile(
         })
         .map_err(StoreError::sql(RELEASE))?;
     for intent in held {
-        let intent = word(RELEASE, &intent)?;
-        if !stands(books, intent)? {
-            release(ledger, golem, &[IntentId(intent)])?;
+        let intent = IntentId(word(RELEASE, &intent)?);
+        if !stands(books, names, intent)? {
+            release(ledger, golem, &[intent])?;
         }
     }
     for (intent, of, sum, at) in live_sums(books)? {
@@ -332,8 +332,8 @@ pub(crate) fn reply(
     Ok(Replying::Kept)
 }
 
-/// Uses up a yes, if it is one: to this digest, by the owner, in time, and not used before.
-pub(crate) fn consume(
+/// Whether there is a yes to be used: to this digest, by the owner, in time, and not used before.
+pub(crate) fn weigh(
     connection: &Connection,
     owner: Address,
     intent: IntentId,
@@ -365,11 +365,26 @@ pub(crate) fn consume(
     if !answer.approved {
         return refused(Asked::denied(intent));
     }
+    Ok(Approving::Granted)
+}
+
+/// Uses up a yes, if it is one.
+pub(crate) fn consume(
+    connection: &Connection,
+    owner: Address,
+    intent: IntentId,
+    digest: B256,
+    at: u64,
+) -> Result<Approving, StoreError> {
+    let weighed = weigh(connection, owner, intent, digest, at)?;
+    if weighed != Approving::Granted {
+        return Ok(weighed);
+    }
     connection
         .execute(
             "UPDATE questions SET used_at = ?2 WHERE intent = ?1",
             params![intent.0.as_slice(), stored("a time", at)?],
         )
         .map_err(StoreError::sql(CONSUME))?;
-    Ok(Approving::Granted)
+    Ok(weighed)
 }

@@ -22,6 +22,8 @@ pub(super) const GOLEM: Plan = Plan {
         include_str!("golem-1.sql"),
         include_str!("golem-2.sql"),
         include_str!("golem-3.sql"),
+        include_str!("golem-4.sql"),
+        include_str!("golem-5.sql"),
     ],
 };
 

@@ -1,14 +1,18 @@
-use super::{audit_head, books, counted, stored};
+use super::{Names, audit_head, books, counted, stored};
 use crate::StoreError;
 use alloy_primitives::Address;
-use golem_custody::{AuditHead, Spent};
+use golem_custody::{AuditHead, IntentId, Spent};
 use rusqlite::{Connection, params};
 
 /// What the writer knows of the file in the middle of a batch, so that not every job asks the file again.
 ///
 /// It is true of one transaction only: a batch begins with an empty one, and a part that is taken back takes back what it learned.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Standing {
+#[derive(Clone, Debug)]
+pub(crate) struct Standing<'a> {
+    /// Names that are on disk and not in its index.
+    names: &'a Names,
+    /// Names of this batch.
+    named: Vec<(IntentId, i64)>,
     head: Option<AuditHead>,
     newest: Option<u64>,
     spent: Option<Seen>,
@@ -29,9 +33,43 @@ struct Uncounted {
     session: Address,
     minute: i64,
     micro_dollars: i64,
+    /// Number of the first of them.
+    first: i64,
 }
 
-impl Standing {
+impl<'a> Standing<'a> {
+    /// Nothing is known but these names.
+    pub(crate) const fn new(names: &'a Names) -> Self {
+        Self { names, named: Vec::new(), head: None, newest: None, spent: None, uncounted: None }
+    }
+
+    /// The number of the reservation of this name, if it was used.
+    pub(super) fn find(
+        &self,
+        connection: &Connection,
+        intent: IntentId,
+    ) -> Result<Option<i64>, StoreError> {
+        // As many as share a commit, and so few.
+        match self.named.iter().find(|(name, _)| *name == intent) {
+            Some((_, number)) => Ok(Some(*number)),
+            None => self.names.find(connection, intent),
+        }
+    }
+
+    /// Whether a name was used.
+    pub(crate) fn knows(
+        &self,
+        connection: &Connection,
+        intent: IntentId,
+    ) -> Result<bool, StoreError> {
+        Ok(self.find(connection, intent)?.is_some())
+    }
+
+    /// The names of this batch, once it is committed.
+    pub(crate) fn into_names(self) -> Vec<(IntentId, i64)> {
+        self.named
+    }
+
     /// The newest record.
     pub(super) fn head(&mut self, connection: &Connection) -> Result<AuditHead, StoreError> {
         match self.head {
@@ -75,10 +113,12 @@ impl Standing {
     pub(super) fn reserve(
         &mut self,
         connection: &Connection,
+        (intent, number): (IntentId, i64),
         session: Address,
         sum: i64,
         now: u64,
     ) -> Result<(), StoreError> {
+        self.named.push((intent, number));
         let Spent { session: of_session, day } = self.spent(connection, session, now)?;
         let asked = counted(books::RESERVE, sum)?;
         let spent =
@@ -90,9 +130,10 @@ impl Standing {
         if !countable || self.uncounted.is_some_and(apart) {
             self.count(connection).map_err(StoreError::sql(books::RESERVE))?;
         }
-        let before = self.uncounted.map_or(0, |same| same.micro_dollars);
+        let (before, first) =
+            self.uncounted.map_or((0, number), |same| (same.micro_dollars, same.first));
         let micro_dollars = before.saturating_add(sum);
-        self.uncounted = Some(Uncounted { session, minute, micro_dollars });
+        self.uncounted = Some(Uncounted { session, minute, micro_dollars, first });
         self.newest = Some(now);
         if countable {
             self.spent = Some(Seen { session, now, spent });
@@ -110,7 +151,7 @@ impl Standing {
 
     /// Adds up what is not yet. Without it no batch is whole.
     pub(crate) fn count(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
-        let Some(Uncounted { session, minute, micro_dollars }) = self.uncounted else {
+        let Some(Uncounted { session, minute, micro_dollars, first }) = self.uncounted else {
             return Ok(());
         };
         connection
@@ -121,10 +162,10 @@ impl Standing {
             .execute(params![session.as_slice(), micro_dollars])?;
         connection
             .prepare_cached(
-                "INSERT INTO minutes VALUES (?1, ?2)
+                "INSERT INTO minutes (minute, micro_dollars, first) VALUES (?1, ?2, ?3)
                  ON CONFLICT DO UPDATE SET micro_dollars = micro_dollars + ?2",
             )?
-            .execute(params![minute, micro_dollars])?;
+            .execute(params![minute, micro_dollars, first])?;
         self.uncounted = None;
         Ok(())
     }

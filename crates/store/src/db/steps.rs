@@ -44,7 +44,7 @@ impl Advance {
 /// Moves it, if it is where the caller believes it to be.
 pub(crate) fn advance(
     connection: &Connection,
-    standing: &mut Standing,
+    standing: &mut Standing<'_>,
     step: &Advance,
 ) -> Result<(), StoreError> {
     let Advance { machine, from, version, value, draft } = step;

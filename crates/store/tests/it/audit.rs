@@ -403,6 +403,45 @@ async fn what_is_changed_behind_the_stores_back_is_found_in_the_database() {
     }
 }
 
+/// What has not even the form of a record or of a seal is found and located like all that is wrong.
+#[tokio::test]
+async fn what_is_no_record_or_no_seal_any_more_is_located() {
+    for (change, sequence, kind) in [
+        ("UPDATE audit SET hash = x'00' WHERE sequence = 3", 3, DamageKind::Changed),
+        ("UPDATE audit SET previous = x'00' WHERE sequence = 1", 1, DamageKind::Changed),
+        ("UPDATE audit SET previous = x'' WHERE sequence = 4", 4, DamageKind::Changed),
+        ("UPDATE audit SET at = -5 WHERE sequence = 2", 2, DamageKind::Changed),
+        ("UPDATE audit SET sequence = -1 WHERE sequence = 4", 1, DamageKind::Changed),
+        ("UPDATE seals SET hash = x'00' WHERE length = 3", 3, DamageKind::Forged),
+        ("UPDATE seals SET by = x'00' WHERE length = 2", 2, DamageKind::Forged),
+        ("UPDATE seals SET seal = x'' WHERE length = 4", 4, DamageKind::Forged),
+        ("UPDATE seals SET length = -1 WHERE length = 5", 5, DamageKind::Forged),
+    ] {
+        let folder = folder();
+        let store = open(folder.path());
+        for number in 0..5 {
+            let head = store.note("note", &json!({ "n": number }), NOW).await.unwrap();
+            let Seal { by, seal, .. } = Key::of(1).seal(head);
+            store.sealed(&head, by, &seal).await.unwrap();
+        }
+        drop(store);
+        let raw = raw(folder.path());
+        raw.execute_batch(
+            "PRAGMA ignore_check_constraints = 1;
+             DROP TRIGGER audit_is_not_changed; DROP TRIGGER seals_are_not_changed;",
+        )
+        .unwrap();
+        assert_eq!(raw.execute(change, []).unwrap(), 1, "{change}");
+
+        let (records, seals) = Archive::open(folder.path()).unwrap().audit().unwrap();
+
+        let said = verify(&records, &seals, &[]);
+        let found = said.damage.as_ref().unwrap();
+        assert_eq!((found.sequence, found.kind), (sequence, kind), "{change}: {said}");
+        assert!(said.to_string().starts_with(&format!("damaged at record {sequence}: ")), "{said}");
+    }
+}
+
 #[tokio::test]
 async fn an_archive_reads_what_a_running_golem_has_locked() {
     let folder = folder();

@@ -5,7 +5,7 @@ use crate::kit::{
     records, refusal, reserved,
 };
 use alloy_primitives::{Address, B256};
-use bardo_store::{CLOCK_SLACK, DAY, StoreError};
+use bardo_store::{CLOCK_SLACK, DAY, Store, StoreError};
 use golem_custody::{Audit, Books, Caps, DenialCode, Ending, Entry, Reserving};
 use serde_json::{Value, json};
 use std::{future::Future, pin::pin, sync::Arc, task::Context};
@@ -203,6 +203,32 @@ async fn signatures_are_kept_in_order_each_once() {
     assert_eq!(kinds(folder.path()), expected);
 }
 
+/// What is given up stays open, and counts: somebody may have it.
+#[tokio::test]
+async fn what_is_given_up_is_found_given_up_and_still_counts() {
+    let folder = folder();
+    let store = open(folder.path());
+    reserved(&store, 1, 5, NOW).await;
+    reserved(&store, 2, 5, NOW).await;
+    store.signed(intent(1), &bid(7), NOW).await.unwrap();
+    store.signed(intent(1), &bid(8), NOW).await.unwrap();
+
+    store.forsake(intent(1), NOW).await.unwrap();
+    store.forsake(intent(1), NOW + 5).await.unwrap();
+    drop(store);
+    let store = open(folder.path());
+
+    let found = Books::open(&store).await.unwrap();
+    let found: Vec<_> = found.iter().map(|one| (one.bids.len(), one.forsaken)).collect();
+    assert_eq!(found, [(2, true), (0, false)]);
+    assert_eq!(store.spent(entry(1, 5, NOW).session, NOW).await.unwrap().day, 10);
+    store.settle(intent(1), &DONE, NOW).await.unwrap();
+    assert!(matches!(fault(store.forsake(intent(1), NOW).await), StoreError::Ended(_)));
+    assert!(matches!(fault(store.forsake(intent(9), NOW).await), StoreError::UnknownIntent(_)));
+    let given_up = kinds(folder.path()).into_iter().filter(|kind| kind == "intent.forsaken");
+    assert_eq!(given_up.count(), 1);
+}
+
 #[tokio::test]
 async fn nothing_is_signed_for_what_was_not_reserved_or_has_ended() {
     let folder = folder();
@@ -383,9 +409,69 @@ async fn books_cannot_be_changed_by_accident() {
         "DELETE FROM reservations",
         "UPDATE bids SET bid = ''",
         "DELETE FROM bids",
-        "INSERT INTO minutes VALUES (1, -1)",
+        "INSERT INTO names VALUES (zeroblob(31), 1)",
+        "UPDATE named SET up_to = -1",
+        "DELETE FROM named",
+        "INSERT INTO minutes VALUES (1, -1, 1)",
     ] {
         assert!(raw.execute(change, []).is_err(), "{change}");
     }
     assert_eq!(kinds(folder.path()).len(), 3);
+}
+
+/// Whether the store refuses the name of this number, because it was used.
+async fn is_used(store: &Store, number: u64) -> bool {
+    let again = store.reserve(&entry(number, 1, NOW), &NO_CAPS).await.unwrap();
+    match again {
+        Reserving::Refused(denial) => denial.code == DenialCode::IntentUsed,
+        Reserving::Made => false,
+    }
+}
+
+#[tokio::test]
+async fn a_name_stays_used_when_so_many_are_that_they_were_sorted_in() {
+    const MANY: u64 = 16_500;
+    let folder = folder();
+    let store = Arc::new(open(folder.path()));
+    let callers: Vec<_> = (0..128)
+        .map(|caller| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for number in (0..MANY).skip(caller).step_by(128) {
+                    let made = store.reserve(&entry(number, 1, NOW), &NO_CAPS).await.unwrap();
+                    assert_eq!(made, Reserving::Made, "{number}");
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.unwrap();
+    }
+    let sorted_in = |folder| {
+        let count = |query| raw(folder).query_row(query, [], |row| row.get::<_, i64>(0)).unwrap();
+        let (names, up_to) =
+            (count("SELECT count(*) FROM names"), count("SELECT up_to FROM named"));
+        assert_eq!(names, up_to, "the index has what it says");
+        names
+    };
+
+    let names = sorted_in(folder.path());
+    assert!((1..MANY.cast_signed()).contains(&names), "some are sorted in, some are not: {names}");
+    for number in [0, 1, MANY / 2, MANY - 2, MANY - 1] {
+        assert!(is_used(&store, number).await, "{number}");
+        store.settle(intent(number), &DONE, NOW).await.unwrap();
+        assert_eq!(store.ended(intent(number)).await.unwrap(), Some(DONE), "{number}");
+    }
+    assert_eq!(store.ended(intent(MANY)).await.unwrap(), None);
+    drop(store);
+
+    // The next process learns from the file which it did not sort in.
+    let store = open(folder.path());
+    for number in [0, 1, MANY / 2, MANY - 2, MANY - 1] {
+        assert!(is_used(&store, number).await, "{number} after it was opened again");
+    }
+    assert_eq!(store.reserve(&entry(MANY, 1, NOW), &NO_CAPS).await.unwrap(), Reserving::Made);
+    assert_eq!(Books::open(&store).await.unwrap().len(), usize::try_from(MANY - 4).unwrap());
+    let spent = store.spent(entry(0, 1, NOW).session, NOW).await.unwrap();
+    assert_eq!((spent.session, spent.day), (MANY + 1, MANY + 1));
 }

@@ -1,8 +1,9 @@
 //! Readers of the audit chain: where they are, what they are told, and that it is on the disk first.
 
 use crate::kit::{GOLEM, NO_CAPS, NOW, bid, config, entry, folder, open, raw, records};
-use bardo_store::{DATABASE, Store, StoreError};
-use golem_custody::{Audit, Books, Caps, Ending, Steps};
+use alloy_primitives::B256;
+use bardo_store::{DATABASE, DAY, Record, Store, StoreError, canonical};
+use golem_custody::{Audit, AuditHead, Books, Caps, DenialCode, Ending, Reserving, Spent, Steps};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
@@ -159,7 +160,7 @@ async fn the_record_of_a_signature_says_what_is_left() {
 }
 
 #[tokio::test]
-async fn a_store_of_the_first_schema_is_brought_to_the_second_with_all_that_is_in_it() {
+async fn a_store_of_the_first_schema_is_brought_to_the_newest_with_all_that_is_in_it() {
     let folder = folder();
     let path = folder.path().join(DATABASE);
     let asked = entry(1, 10, NOW);
@@ -179,14 +180,48 @@ async fn a_store_of_the_first_schema_is_brought_to_the_second_with_all_that_is_i
             ],
         )
         .unwrap();
+        let head = AuditHead { golem: GOLEM, length: 0, hash: B256::ZERO };
+        let body = canonical(&json!({ "intent": asked.intent, "entry": asked, "caps": NO_CAPS }));
+        let record = Record::after(&head, NOW, "intent.reserved", body.unwrap());
+        old.execute(
+            "INSERT INTO audit VALUES (1, ?1, ?2, ?3, ?4, ?5)",
+            rusqlite::params![
+                i64::try_from(NOW).unwrap(),
+                record.kind,
+                record.body,
+                record.previous.as_slice(),
+                record.hash.as_slice(),
+            ],
+        )
+        .unwrap();
+        old.execute(
+            "INSERT INTO bids (intent, hash, bid) VALUES (?1, ?2, ?3)",
+            rusqlite::params![
+                asked.intent.0.as_slice(),
+                bid(1).hash.as_slice(),
+                serde_json::to_string(&bid(1)).unwrap(),
+            ],
+        )
+        .unwrap();
     }
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
 
     let store = Store::open(&config(folder.path()), None).unwrap();
 
-    assert_eq!(store.open().await.unwrap()[0].entry, asked);
-    store.signed(asked.intent, &bid(1), NOW).await.unwrap();
-    let body: Value = serde_json::from_str(&records(folder.path())[0].body).unwrap();
+    let open = store.open().await.unwrap();
+    assert_eq!((open.len(), &open[0].entry, &open[0].bids[..]), (1, &asked, &[bid(1)][..]));
+    assert_eq!(
+        store.spent(asked.session, NOW + DAY - 1).await.unwrap(),
+        Spent { session: 10, day: 10 }
+    );
+    assert_eq!(store.spent(asked.session, NOW + DAY).await.unwrap(), Spent { session: 10, day: 0 });
+    let again = store.reserve(&asked, &NO_CAPS).await.unwrap();
+    assert!(
+        matches!(&again, Reserving::Refused(denial) if denial.code == DenialCode::IntentUsed),
+        "{again:?}"
+    );
+    store.signed(asked.intent, &bid(2), NOW).await.unwrap();
+    let body: Value = serde_json::from_str(&records(folder.path())[2].body).unwrap();
     assert_eq!((&body["microDollars"], &body["remaining"]), (&json!(10), &Value::Null));
-    assert_eq!(store.begin_cursor("report", true).await.unwrap(), 1);
+    assert_eq!(store.begin_cursor("report", true).await.unwrap(), 3);
 }

@@ -163,17 +163,19 @@ fn check(folder: &Path, round: u64, said: &Said) {
 
     // What was acknowledged is there.
     let there = |table: &str, number: u64, condition: &str| {
-        let query = format!("SELECT count(*) FROM {table} WHERE intent = ?1 AND {condition}");
+        let query = format!("SELECT count(*) FROM {table} WHERE r.intent = ?1 AND {condition}");
         let name = intent(number).0;
         let mut found = raw.prepare_cached(&query).unwrap();
         let found: i64 = found.query_row([name.as_slice()], |row| row.get(0)).unwrap();
         assert_eq!(found, 1, "round {round}: {number} is not in {table} with {condition}");
     };
-    said.of("reserved").for_each(|number| there("reservations", number, "true"));
-    said.of("signed").for_each(|number| there("bids", number, "true"));
+    said.of("reserved").for_each(|number| there("reservations r", number, "true"));
+    said.of("signed").for_each(|number| {
+        there("reservations r JOIN bids b ON b.reservation = r.number", number, "true");
+    });
     said.of("ended").for_each(|number| {
         let back = if number % 4 == 2 { "given_back = 0" } else { "given_back = 1" };
-        there("reservations", number, &format!("ending IS NOT NULL AND {back}"));
+        there("reservations r", number, &format!("ending IS NOT NULL AND {back}"));
     });
     for number in said.of("moved") {
         let query = format!("SELECT count(*) FROM steps WHERE name = 'machine-{number}'");
@@ -186,6 +188,8 @@ fn check(folder: &Path, round: u64, said: &Said) {
     assert!(found.is_whole(), "round {round}: {found}");
     let kind = |kind: &str| records.iter().filter(|record| record.kind == kind).count() as u64;
     assert_eq!(kind("intent.reserved"), count(&raw, "SELECT count(*) FROM reservations"));
+    let told_apart = "SELECT count(DISTINCT intent) FROM reservations";
+    assert_eq!(kind("intent.reserved"), count(&raw, told_apart), "a name was used twice");
     assert_eq!(kind("intent.signed"), count(&raw, "SELECT count(*) FROM bids"));
     let ended = "SELECT count(*) FROM reservations WHERE ending IS NOT NULL";
     assert_eq!(kind("intent.settled"), count(&raw, ended));

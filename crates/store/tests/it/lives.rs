@@ -33,7 +33,8 @@ use std::{
 };
 use tempfile::TempDir;
 
-const DOMAIN: SigningDomain = SigningDomain { chain_id: 8453, manager: Address::repeat_byte(0xdb) };
+pub(crate) const DOMAIN: SigningDomain =
+    SigningDomain { chain_id: 8453, manager: Address::repeat_byte(0xdb) };
 const IDENTITY: u64 = 7;
 /// A key is replaced after so many signatures.
 const OPERATIONS: u64 = 2;
@@ -357,16 +358,23 @@ impl Life {
 }
 
 /// A fake that allows everything and sends nothing.
-struct FakeChain {
-    nonce: u64,
-    now: u64,
+pub(crate) struct FakeChain {
+    pub(crate) nonce: u64,
+    pub(crate) now: u64,
 }
 
 #[async_trait]
 impl DryRun for FakeChain {
     async fn dry_run(&self, _: &Act, _: Address) -> Result<Outcome, BoxError> {
         let block = BlockRef { number: 7, hash: B256::repeat_byte(7), timestamp: self.now };
-        Ok(Outcome::Allowed(Preview { block, gas: 100, changes: vec![], notes: vec![] }))
+        Ok(Outcome::Allowed(Preview {
+            data_fee: U256::ZERO,
+            block,
+            gas: 100,
+            changes: vec![],
+            notes: vec![],
+            counted: None,
+        }))
     }
 }
 

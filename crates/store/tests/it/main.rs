@@ -10,6 +10,7 @@
 
 mod audit;
 mod books;
+mod consents;
 mod crashes;
 mod cursors;
 mod deaths;

@@ -1,7 +1,7 @@
 //! What a store opens, what it refuses to, and what it says.
 
 use crate::{
-    kit::{GOLEM, NO_CAPS, NOW, config, entry, folder, kinds, open, raw, records, reserved},
+    kit::{GOLEM, NO_CAPS, NOW, config, entry, fault, folder, kinds, open, raw, records, reserved},
     roles::{child, child_of, dress, say},
 };
 use alloy_primitives::{Address, B256};
@@ -188,9 +188,9 @@ fn a_schema_of_a_later_program_is_refused_and_left_as_it_is() {
 
     let refused = Store::open(&config(folder.path()), None);
 
-    assert!(matches!(refused, Err(StoreError::Newer { found: 99, known: 3, .. })), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Newer { found: 99, known: 5, .. })), "{refused:?}");
     assert!(matches!(Archive::open(folder.path()), Err(StoreError::Newer { .. })));
-    raw(folder.path()).pragma_update(None, "user_version", 3).unwrap();
+    raw(folder.path()).pragma_update(None, "user_version", 5).unwrap();
     assert!(Store::open(&config(folder.path()), None).is_ok());
 }
 
@@ -294,4 +294,61 @@ fn a_file_that_cannot_be_written_is_refused_and_can_still_be_read() {
     assert!(said.contains("cannot be written; nothing of it was kept"), "{said}");
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(records(folder.path()).len(), 1);
+}
+
+/// INV-6, INV-10: a lock that somebody deleted lets a second process in. Of the two the one that writes first goes on, and the other one
+/// writes nothing any more: no name is used twice, and no budget is spent twice.
+#[test]
+fn of_two_processes_that_a_deleted_lock_let_in_one_writes() {
+    let folder = folder();
+    let runtime = Runtime::new().unwrap();
+    let first = open(folder.path());
+    runtime.block_on(reserved(&first, 1, 1, NOW));
+    fs::remove_file(folder.path().join(LOCK)).unwrap();
+
+    let second = child("try", folder.path()).output().unwrap();
+    let doubled = runtime.block_on(first.reserve(&entry(77, 1, NOW), &NO_CAPS));
+    let other = runtime.block_on(first.reserve(&entry(2, 1, NOW), &NO_CAPS));
+
+    assert_eq!(said(&second).trim(), "Made");
+    assert!(matches!(fault(doubled), StoreError::Shared { .. }));
+    assert!(matches!(fault(other), StoreError::Stopped { .. }), "it has stopped for good");
+    drop(first);
+    assert_eq!(kinds(folder.path()), ["intent.reserved"; 2]);
+    assert!(Store::open(&config(folder.path()), None).is_ok());
+}
+
+/// The same the other way around: what the second one learnt when it opened them is not true any more.
+#[test]
+fn the_second_one_stops_where_the_first_one_wrote() {
+    let folder = folder();
+    let runtime = Runtime::new().unwrap();
+    let first = open(folder.path());
+    fs::remove_file(folder.path().join(LOCK)).unwrap();
+    let second = open(folder.path());
+    runtime.block_on(reserved(&first, 1, 1, NOW));
+
+    let doubled = runtime.block_on(second.reserve(&entry(1, 1, NOW), &NO_CAPS));
+
+    assert!(matches!(fault(doubled), StoreError::Shared { .. }));
+    runtime.block_on(reserved(&first, 2, 1, NOW));
+    drop((first, second));
+    assert_eq!(kinds(folder.path()), ["intent.reserved"; 2]);
+}
+
+/// INV-10: books in which a name is twice are not opened, wherever the second one is.
+#[test]
+fn books_with_a_name_twice_are_not_opened() {
+    let folder = folder();
+    let runtime = Runtime::new().unwrap();
+    let store = open(folder.path());
+    runtime.block_on(reserved(&store, 1, 1, NOW));
+    drop(store);
+    let twice = "INSERT INTO reservations (intent, session, micro_dollars, at, record)
+                 SELECT intent, session, micro_dollars, at, record FROM reservations";
+    raw(folder.path()).execute(twice, []).unwrap();
+
+    let opened = Store::open(&config(folder.path()), None);
+
+    assert!(matches!(opened, Err(StoreError::Doubled(_))), "{opened:?}");
 }

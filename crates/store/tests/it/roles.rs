@@ -2,7 +2,7 @@
 //!
 //! A child speaks on standard error, a line at a time; standard output belongs to the test runner.
 
-use crate::{deaths, durability, kills, lives, opening, owner};
+use crate::{consents, deaths, durability, kills, lives, opening, owner};
 use std::{
     env,
     io::Write,
@@ -61,6 +61,7 @@ fn a_child_plays_its_part() {
         "race" => owner::race(&folder),
         "die" => deaths::die(&folder),
         "choose" => deaths::choose(&folder),
+        "propose" => consents::propose(&folder),
         other => panic!("no role {other}"),
     }
 }

@@ -8,8 +8,8 @@ use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::{Archive, MemoryKind, NewMemory, OwnerLedger, Page, Store, StoreConfig, verify};
 use golem_chain::{AccountKind, Landing, Lane, LanePolicy, Ledger};
 use golem_custody::{
-    Books as _, Caps, Consent, DenialCode, Execution, IntentId, Judged, Judgement, Mandate,
-    Proposed, Redemption, SessionKey, SessionSigner as _,
+    Books as _, Caps, Consent, DenialCode, Entry, Execution, IntentId, Judged, Judgement, Mandate,
+    Proposed, Redemption, Reserving, SessionKey, SessionSigner as _,
 };
 use golem_delegation::PermissionContext;
 use golem_safety::{Arousal, Cage, Denial, MicroDollars, Violation};
@@ -17,23 +17,23 @@ use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
 
 /// A Golem with a cage, a lane and books; its owner is asked above $300 and has a cap of $700 a day over all his Golems.
-struct House {
-    scene: Scene,
+pub(super) struct House {
+    pub(super) scene: Scene,
     cage: Cage,
     store: Arc<Store>,
     ledger: Arc<OwnerLedger>,
     lane: Lane<SessionKey>,
-    session: alloy::primitives::Address,
-    folder: TempDir,
+    pub(super) session: alloy::primitives::Address,
+    pub(super) folder: TempDir,
     now: u64,
 }
 
-const fn name(number: u8) -> IntentId {
+pub(super) const fn name(number: u8) -> IntentId {
     IntentId(B256::repeat_byte(number))
 }
 
 impl House {
-    async fn new() -> Result<Self> {
+    pub(super) async fn new() -> Result<Self> {
         let mut scene = Scene::of(AccountKind::Hybrid, |_| ()).await?;
         let policy = scene.policy();
         let cage = scene.caged(&policy).await?;
@@ -64,7 +64,7 @@ impl House {
         Ok(Self { scene, cage, store, ledger, lane, session, folder, now })
     }
 
-    const fn field(&self) -> &Field {
+    pub(super) const fn field(&self) -> &Field {
         &self.scene.field
     }
 
@@ -91,15 +91,33 @@ impl House {
         }
     }
 
-    async fn landed(&self, intent: IntentId, usd: u64) -> Result<Landing> {
+    pub(super) async fn landed(&self, intent: IntentId, usd: u64) -> Result<Landing> {
         Ok(self.lane.redeem(self.permitted(intent, usd).await?).await?)
     }
 
-    async fn refused(&self, intent: IntentId, usd: u64) -> Result<Denial> {
+    pub(super) async fn refused(&self, intent: IntentId, usd: u64) -> Result<Denial> {
         match self.landed(intent, usd).await? {
             Landing::Refused(denial) => Ok(denial),
             other => bail!("{other:?}"),
         }
+    }
+
+    /// Something is reserved, and nobody knows yet what becomes of it.
+    pub(super) async fn under_way(&self, intent: IntentId, usd: u64) -> Result<()> {
+        let entry = Entry {
+            intent,
+            golem: self.scene.law.golem_id,
+            owner: self.field().owner.signer.address(),
+            session: self.session,
+            micro_dollars: usd * DOLLAR,
+            at: self.now,
+            what: serde_json::Value::Null,
+        };
+        let caps = Caps { session: u64::MAX, day: u64::MAX, owner_day: Some(u64::MAX) };
+        let made = self.store.reserve(&entry, &caps).await;
+        let made = made.map_err(|fault| anyhow::anyhow!(fault))?;
+        ensure!(made == Reserving::Made, "{made:?}");
+        Ok(())
     }
 
     async fn sold(&self) -> Result<U256> {

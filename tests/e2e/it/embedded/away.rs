@@ -1,4 +1,4 @@
-use super::{OWNER, ROLL, Scene};
+use super::{OWNER, Scene};
 use alloy::primitives::{Bytes, U256};
 use anyhow::Result;
 use bardo_testkit::{PrivyTrouble, Stage};
@@ -23,26 +23,25 @@ async fn while_privy_is_away_the_golem_observes_and_signs_again_when_it_is_back(
     let began = scene.now;
     scene.fake.fail("/v1/", 2, &PrivyTrouble::Away).await?;
     let tx = scene.transaction(&stage, OWNER, U256::from(5), Bytes::new()).await?;
-    let permitted = scene.permit(&scene.bounds, tx)?;
 
-    let fault = scene.wallet.sign(&permitted, began, ROLL).await;
+    let fault = scene.asks(&tx, began).await;
     assert!(matches!(fault, Err(WalletError::Status { status: 503, .. })), "{fault:?}");
     assert_eq!(scene.wallet.presence(), Presence::Away { since: began, next: began + 5 });
 
     // Observing goes on: the chain has nothing to do with it.
     assert!(stage.node().balance(scene.address()).await? > U256::ZERO);
     let before = scene.fake.log().await?.requests.len();
-    let refused = scene.wallet.sign(&permitted, began + 4, ROLL).await?;
+    let refused = scene.asks(&tx, began + 4).await?;
     let Answered::Refused(denial) = refused else { panic!("{refused:?}") };
     assert_eq!(denial.code, DenialCode::WalletAway);
     assert_eq!(scene.fake.log().await?.requests.len(), before, "nobody was asked");
 
     // Its time has come, and it is still away: it is looked for, not asked for a signature.
-    let still = scene.wallet.sign(&permitted, began + 5, ROLL).await;
+    let still = scene.asks(&tx, began + 5).await;
     assert!(still.is_err(), "{still:?}");
     assert_eq!(scene.wallet.presence(), Presence::Away { since: began, next: began + 15 });
     scene.now = began + 15;
-    let signed = super::done(scene.wallet.sign(&permitted, scene.now, ROLL).await?)?;
+    let signed = super::done(scene.asks(&tx, scene.now).await?)?;
 
     assert_eq!(scene.wallet.presence(), Presence::Here);
     assert_eq!(scene.fake.log().await?.signatures, 1);
@@ -59,14 +58,13 @@ async fn however_an_answer_is_lost_one_transaction_comes_of_it() -> Result<()> {
     for (round, trouble) in (1..).zip(trouble()) {
         scene.fake.fail("/rpc", 1, &trouble).await?;
         let tx = scene.transaction(&stage, OWNER, U256::from(5), Bytes::new()).await?;
-        let permitted = scene.permit(&scene.bounds, tx)?;
 
-        let lost = scene.wallet.sign(&permitted, scene.now, ROLL).await;
+        let lost = scene.asks(&tx, scene.now).await;
         assert!(lost.is_err(), "{trouble:?}: {lost:?}");
         // Ten seconds and more are waited each time; requests end after sixty.
         scene.now += 20;
         scene.fake.set_clock(scene.now).await?;
-        let signed = super::done(scene.wallet.sign(&permitted, scene.now, ROLL).await?)?;
+        let signed = super::done(scene.asks(&tx, scene.now).await?)?;
         assert!(Submit::submit(stage.node(), &signed).await.expect("mined").success);
 
         let log = scene.fake.log().await?;
@@ -87,11 +85,10 @@ async fn too_many_requests_are_followed_by_as_long_a_rest_as_is_asked_for() -> R
     let scene = Scene::open(&stage).await?;
     scene.fake.fail("/rpc", 1, &PrivyTrouble::Busy { seconds: 42 }).await?;
     let tx = scene.transaction(&stage, OWNER, U256::from(5), Bytes::new()).await?;
-    let permitted = scene.permit(&scene.bounds, tx)?;
 
-    let busy = scene.wallet.sign(&permitted, scene.now, ROLL).await?;
-    let early = scene.wallet.sign(&permitted, scene.now + 41, ROLL).await?;
-    let rested = scene.wallet.sign(&permitted, scene.now + 42, ROLL).await?;
+    let busy = scene.asks(&tx, scene.now).await?;
+    let early = scene.asks(&tx, scene.now + 41).await?;
+    let rested = scene.asks(&tx, scene.now + 42).await?;
 
     for refused in [busy, early] {
         let Answered::Refused(denial) = refused else { panic!("{refused:?}") };

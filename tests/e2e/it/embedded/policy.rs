@@ -128,7 +128,7 @@ async fn judged_alike(
 ) -> Result<()> {
     let ours = scene.permit(&scene.bounds, tx.clone());
     let permitted = scene.permit(theirs, tx)?;
-    let answer = scene.wallet.sign(&permitted, scene.now, super::ROLL).await?;
+    let answer = scene.wallet.sign(permitted, scene.now, super::ROLL).await?;
 
     assert_eq!(ours.is_ok(), inside, "{name}: {ours:?}");
     match answer {
@@ -158,7 +158,7 @@ async fn after_the_end_only_the_return_to_the_owner_is_signed() -> Result<()> {
     scene.now = late;
 
     let paid = scene.permit(&forever, pay)?;
-    let paid = scene.wallet.sign(&paid, late, super::ROLL).await?;
+    let paid = scene.wallet.sign(paid, late, super::ROLL).await?;
     let home = scene.sign(home).await?;
 
     assert!(
@@ -213,7 +213,7 @@ async fn a_key_that_is_let_in_later_gets_the_bounds_of_its_own() -> Result<()> {
     let data = transfer(STRANGER, dollars(1));
     let tx = scene.transaction(&stage, stage.book().usdc, U256::ZERO, data).await?;
     let permitted = scene.permit(&wide, tx)?;
-    let answer = scene.wallet.sign(&permitted, scene.now, super::ROLL).await?;
+    let answer = scene.wallet.sign(permitted, scene.now, super::ROLL).await?;
 
     assert!(
         matches!(&answer, Answered::Refused(d) if d.code == DenialCode::WalletPolicy),

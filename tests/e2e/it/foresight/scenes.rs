@@ -1,6 +1,7 @@
 //! What is tried, by whom, and what must be said to it: the rules, one by one.
 
-use super::shapes::Shape;
+use super::{errors::EACH, shapes::Shape};
+use crate::raw::granted;
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
     sol_types::SolCall,
@@ -13,7 +14,7 @@ use bardo_bindings::{
         NonfungiblePositionManager::{DecreaseLiquidityParams, decreaseLiquidityCall},
     },
     framework::DELEGATION_MANAGER,
-    golem_registry, threshold_enforcer,
+    golem_charter_enforcer, golem_registry, knowledge_royalty_enforcer, threshold_enforcer,
 };
 use bardo_testkit::{Agent, Owner, Stage, bundled, charter, chartered, dollars, fair_swap, swap};
 use golem_chain::{AccountKind, revocation};
@@ -32,8 +33,6 @@ use golem_delegation::{
 use std::num::NonZeroU32;
 
 pub(super) const DOLLAR: u64 = 1_000_000;
-/// Attempts that each rule must refuse.
-const EACH: u64 = 50;
 
 /// The same numbers in every run.
 pub(super) struct Dice(pub(super) u64);
@@ -68,6 +67,10 @@ pub(super) enum Wanted {
     Posed(DenialCode),
     /// Both refuse; we know the reason, of which the chain sees no more than this.
     NoAccount(DenialCode),
+    /// For the same reason, word for word: this error of this enforcer's.
+    Says(Address, &'static str),
+    /// Both refuse, with the data of this error: an enforcer said it within a call.
+    Within(Address, &'static str),
 }
 
 /// Somebody who may do something, and what he tries.
@@ -152,7 +155,7 @@ pub(super) fn fair(
 }
 
 /// A function that nobody knows.
-fn under_another_name(mut call: Execution, dice: &mut Dice) -> Execution {
+pub(super) fn under_another_name(mut call: Execution, dice: &mut Dice) -> Execution {
     let name = dice.address();
     let (selector, _) = name.split_at(4);
     let arguments = call.data.get(4..).unwrap_or_default();
@@ -455,10 +458,7 @@ pub(super) async fn of_stock(stage: &Stage) -> Result<Vec<Scene>> {
             }),
         };
         let (links, by) = (vec![agent.grant], agent.key.address());
-        let scene = Scene::refused(rule, links, by, foul)?;
-        // The charter has these rules too, with a scene for each.
-        let twice = matches!(rule, DenialCode::Target | DenialCode::Method | DenialCode::Value);
-        scenes.push(scene.one_in(if twice { 4 } else { 1 }));
+        scenes.push(Scene::refused(rule, links, by, foul)?);
     }
     scenes.push(handed_on(stage, &owner).await?);
     Ok(scenes)
@@ -482,11 +482,11 @@ async fn handed_on(stage: &Stage, owner: &Owner) -> Result<Scene> {
     Scene::refused(DenialCode::Redeemer, vec![link, grant], child, fair(account, 1, 400))
 }
 
-/// A sale that does not pay those who wrote.
-pub(super) async fn of_sales(stage: &Stage) -> Result<Scene> {
+/// Sales that do not pay those who wrote, or pay them more than the owner agreed to.
+pub(super) async fn of_sales(stage: &Stage) -> Result<Vec<Scene>> {
     let market = bardo_bindings::knowledge_market();
     let listed = ListedTarget { target: market, role: Role::Market };
-    let (owner, agent, _) = golem(stage, AccountKind::Hybrid, |law| {
+    let (owner, agent, law) = golem(stage, AccountKind::Hybrid, |law| {
         law.max_royalty_bps = Some(2_000);
         law.listing.targets.push(listed);
     })
@@ -515,10 +515,35 @@ pub(super) async fn of_sales(stage: &Stage) -> Result<Scene> {
     sent(stage, buyer, market, &order).await?;
     let sell = KnowledgeMarket::sellCall { entryId: entry, seller: account, buyer };
     let sale = call(market, &sell);
+    let sold = sale.clone();
     let foul = move |_: &Stage, dice: &mut Dice| {
         let (to, amount) = (dice.address(), dollars(1 + dice.below(4)));
-        vec![sale.clone(), call(usdc, &Erc20::transferCall { to, amount })]
+        vec![sold.clone(), call(usdc, &Erc20::transferCall { to, amount })]
     };
     let (links, by) = (vec![agent.grant], agent.key.address());
-    Scene::refused(DenialCode::Royalty, links, by, foul)
+    let mut scenes = vec![Scene::refused(DenialCode::Royalty, links, by, foul.clone())?];
+
+    // The author's tenth is more than this owner agreed to.
+    let charter = GolemCharter { max_royalty_bps: Some(999), ..law };
+    let charter = owner.signer.grant(&stage.domain(), chartered(&charter)?)?;
+    let (rule, too_much) = (golem_charter_enforcer(), "KnowledgeRoyalty_TooMuch");
+    scenes.push(Scene::new(Wanted::Says(rule, too_much), vec![charter], by, foul.clone())?);
+    let rule = knowledge_royalty_enforcer();
+    let alone = |bps: u16| {
+        let terms = [market.as_slice(), &bps.to_be_bytes()].concat();
+        granted(stage, &owner, by, vec![Caveat::new(rule, terms)])
+    };
+    let longer = move |_: &Stage, dice: &mut Dice| {
+        let tail = vec![0; 1 + usize::try_from(dice.below(64)).unwrap_or_default()];
+        vec![Execution { data: [&sale.data[..], &tail].concat().into(), ..sale.clone() }]
+    };
+    let calls: [(&str, u16, Calls); 3] = [
+        ("KnowledgeRoyalty_Missing", 2_000, Box::new(foul.clone())),
+        (too_much, 999, Box::new(foul)),
+        ("KnowledgeRoyalty_NotCanonical", 2_000, Box::new(longer)),
+    ];
+    for (error, bps, calls) in calls {
+        scenes.push(Scene::new(Wanted::Says(rule, error), alone(bps)?, by, calls)?);
+    }
+    Ok(scenes)
 }

@@ -61,17 +61,17 @@ pub(super) enum Shape {
 impl Shape {
     /// All of them, and how often each is tried: those that take the machine longest not as often.
     pub(super) const ALL: [(Self, u64); 12] = [
-        (Self::Swap, 320),
+        (Self::Swap, 1_200),
         (Self::Batch, 80),
-        (Self::ApproveAndSwap, 240),
+        (Self::ApproveAndSwap, 500),
         (Self::Deposit, 100),
-        (Self::Withdraw, 120),
+        (Self::Withdraw, 400),
         (Self::Mint, 70),
         (Self::Increase, 70),
         (Self::Decrease, 70),
-        (Self::Stipend, 240),
+        (Self::Stipend, 1_700),
         (Self::SecondLink, 60),
-        (Self::Stock, 110),
+        (Self::Stock, 500),
         (Self::Tuples, 40),
     ];
 

@@ -1,10 +1,13 @@
 //! SPEC T3, D25, C19, C9: what a Golem lives on, and what its mood keeps it from.
 
 use super::{DAY, DCA, DOLLAR, HOUR, Home, awake, ticks};
-use alloy::primitives::{Address, Bytes, U256};
+use alloy::{
+    primitives::{Address, Bytes, U256},
+    sol_types::SolCall as _,
+};
 use anyhow::{Context as _, Result, ensure};
 use async_trait::async_trait;
-use bardo_bindings::framework::DELEGATION_MANAGER;
+use bardo_bindings::{defi::Weth9, framework::DELEGATION_MANAGER};
 use bardo_testkit::dollars;
 use golem_chain::{Writing, environment};
 use golem_custody::{
@@ -20,12 +23,12 @@ use golem_delegation::{
 use golem_runtime::{Outcome, Provisions, Strategist, Thought, Wish, World};
 use std::sync::Arc;
 
-const MODELS: Address = Address::repeat_byte(0x71);
-const MACHINE: Address = Address::repeat_byte(0x72);
+pub(super) const MODELS: Address = Address::repeat_byte(0x71);
+pub(super) const MACHINE: Address = Address::repeat_byte(0x72);
 
 /// Ten dollars a day out of the owner's own account, as a wallet grants it: its own caveats, and no charter.
-async fn runway(home: &Home) -> Result<Runway> {
-    let (token, now) = (home.stage.book().usdc, home.now());
+pub(super) async fn runway(home: &Home, token: Address) -> Result<Runway> {
+    let now = home.now();
     let session = home.keys.current().await.context("no key")?;
     let (per_day, expires_at) = (dollars(10), now + 60 * DAY);
     let rules = [
@@ -64,7 +67,7 @@ async fn runway(home: &Home) -> Result<Runway> {
     })
 }
 
-fn payees() -> Vec<Payee> {
+pub(super) fn payees() -> Vec<Payee> {
     vec![
         Payee { address: MODELS, purpose: Purpose::Inference },
         Payee { address: MACHINE, purpose: Purpose::Compute },
@@ -76,10 +79,10 @@ fn payees() -> Vec<Payee> {
 async fn running_costs_are_paid_by_phase_and_never_lie_with_the_key() -> Result<()> {
     let home = Home::with("- goal: to be there\n", "- every: 6h\n").await?;
     let store = home.store()?;
-    Runways::new(store.as_ref()).keep(&runway(&home).await?, home.now()).await?;
+    let usdc = home.stage.book().usdc;
+    Runways::new(store.as_ref()).keep(&runway(&home, usdc).await?, home.now()).await?;
     drop(store);
     let mut golem = awake(Provisions { payees: payees(), ..home.provisions()? }).await?;
-    let usdc = home.stage.book().usdc;
     let paid = async || -> Result<(u64, u64)> {
         let of = async |who| anyhow::Ok(u64::try_from(home.stage.balance_of(usdc, who).await?)?);
         Ok((of(MODELS).await?, of(MACHINE).await?))
@@ -101,7 +104,31 @@ async fn running_costs_are_paid_by_phase_and_never_lie_with_the_key() -> Result<
 
     ensure!(home.stage.balance_of(usdc, golem.grant().delegate).await?.is_zero());
     drop(golem);
-    assert_eq!(home.told("event.runwayRedeemed")?, 3);
+    assert_eq!(home.once("runwayRedeemed")?, 3);
+    Ok(())
+}
+
+/// T3: costs are dollars. A token that is none would be paid by the wrong measure, and is not paid at all.
+#[tokio::test]
+async fn running_costs_are_not_paid_in_what_is_no_dollar() -> Result<()> {
+    let home = Home::with("- goal: to be there\n", "- every: 6h\n").await?;
+    let (store, weth) = (home.store()?, home.stage.book().weth);
+    Runways::new(store.as_ref()).keep(&runway(&home, weth).await?, home.now()).await?;
+    drop(store);
+    let (owner, coins) = (home.owner.address(), U256::from(10 * DOLLAR));
+    let wrap = Weth9::depositCall {}.abi_encode().into();
+    ensure!(home.stage.send_as(owner, weth, coins, wrap).await?.status());
+    let mut golem = awake(Provisions { payees: payees(), ..home.provisions()? }).await?;
+
+    let _ = ticks(&mut golem).await?;
+    home.later(DAY).await?;
+    let _ = ticks(&mut golem).await?;
+
+    for payee in payees() {
+        ensure!(home.stage.balance_of(weth, payee.address).await?.is_zero());
+    }
+    drop(golem);
+    assert_eq!((home.once("runwayRedeemed")?, home.told("event.intentRefused")?), (0, 1));
     Ok(())
 }
 

@@ -1,14 +1,17 @@
 //! Ordinary days, and what changes them.
 
 use super::{DAY, DCA, DOLLAR, HOUR, Home, ticks};
-use alloy::primitives::{Address, B256};
+use alloy::primitives::{Address, B256, U256};
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
+use bardo_store::{MemoryKind, Page};
 use bardo_testkit::dollars;
 use golem_chain::Writing;
 use golem_custody::{BoxError, DenialCode, InferenceTier, Keys, Parameter, Recommendation};
 use golem_delegation::grant::Phase;
-use golem_runtime::{Counsel, Model, ObservingCause, Outcome, Strategist, Thought, Wish, World};
+use golem_runtime::{
+    Counsel, GolemEvent, Model, ObservingCause, Outcome, Strategist, Thought, Told, Wish, World,
+};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// L1: a week of buying the same for the same: once a day, from the owner's account, nothing for the key.
@@ -86,7 +89,7 @@ async fn a_fall_leads_to_conservation_and_only_feed_leads_back() -> Result<()> {
 
     assert_eq!(fed.phase, Phase::Stable, "{:?}", fed.clocks);
     drop(golem);
-    assert_eq!(home.told("event.fed")?, 1);
+    assert_eq!(home.once("fed")?, 1);
     Ok(())
 }
 
@@ -109,7 +112,7 @@ async fn a_dreamer_does_nothing_and_the_chain_sees_to_it() -> Result<()> {
     ensure!(!awake.dreaming && awake.deeds.len() == 1, "{awake:?}");
     ensure!(!home.entry().await?.state.dreaming);
     drop(golem);
-    assert_eq!((home.told("event.dreamBegan")?, home.told("event.dreamEnded")?), (1, 1));
+    assert_eq!((home.once("dreamBegan")?, home.once("dreamEnded")?), (1, 1));
     Ok(())
 }
 
@@ -175,7 +178,7 @@ async fn two_models_have_to_agree_before_anything_is_signed() -> Result<()> {
     ensure!(ticked.deeds.is_empty(), "{ticked:?}");
     drop(golem);
     assert_eq!(home.told("intent.signed")?, 0, "nothing is signed");
-    assert_eq!(home.told("event.modelsDisagreed")?, 1);
+    assert_eq!(home.once("modelsDisagreed")?, 1);
 
     let stranger = Address::repeat_byte(0x99);
     let elsewhere =
@@ -192,19 +195,95 @@ async fn two_models_have_to_agree_before_anything_is_signed() -> Result<()> {
     Ok(())
 }
 
+/// Wants the same in every tick.
+pub(super) struct Greedy(pub(super) Wish);
+
+#[async_trait]
+impl Strategist for Greedy {
+    fn name(&self) -> &str {
+        "greedy"
+    }
+    async fn think(&self, _: &World) -> Result<Thought, BoxError> {
+        Ok(Thought::Wishes(vec![self.0.clone()]))
+    }
+}
+
+/// L4, P2: a dream brings together what refused it more than once, and says how much came of it; a dream about nothing says nothing.
+#[tokio::test]
+async fn a_dream_makes_one_insight_of_what_refused_it_again_and_again() -> Result<()> {
+    let home =
+        Home::with("- goal: none of its own\n", "- every: 1h\n- dream: 6h every 24h\n").await?;
+    let (usdc, weth) = (home.stage.book().usdc, home.stage.book().weth);
+    let wish = Wish::Swap { sell: usdc, buy: weth, micro_dollars: 501 * DOLLAR };
+    let mut golem = home.wakes_with(Arc::new(Greedy(wish))).await?;
+    for _ in 0..3 {
+        let _ = ticks(&mut golem).await?;
+        home.later(HOUR).await?;
+    }
+    drop(golem);
+    let mut golem = home.wakes().await?;
+    home.later(16 * HOUR).await?;
+    ensure!(ticks(&mut golem).await?.dreaming);
+    home.later(6 * HOUR).await?;
+
+    ensure!(!ticks(&mut golem).await?.dreaming);
+
+    // The second dream has nothing new to be about.
+    home.later(18 * HOUR).await?;
+    ensure!(ticks(&mut golem).await?.dreaming);
+    home.later(6 * HOUR).await?;
+    ensure!(!ticks(&mut golem).await?.dreaming);
+    drop(golem);
+    let ended: Vec<u64> = home
+        .log()?
+        .iter()
+        .filter_map(|record| match Told::of(record).event {
+            GolemEvent::DreamEnded { memories } => Some(memories),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ended, [1, 0]);
+    let store = home.store()?;
+    let insights = store.memories(Some(MemoryKind::Insight), Page::first(9)).await?;
+    assert_eq!(insights.len(), 1, "{insights:?}");
+    assert_eq!(insights[0].data["times"], 3);
+    assert_eq!(insights[0].parents.len(), 3);
+    Ok(())
+}
+
+/// L2, K9: what the market made of what it held is its revenue, a deposit is none, and a day that is not over says nothing.
+#[tokio::test]
+async fn it_earns_what_the_market_made_of_what_it_held_and_no_deposit() -> Result<()> {
+    let home = Home::with(DCA, "- every: 1h\n").await?;
+    let mut golem = home.wakes().await?;
+    let _ = ticks(&mut golem).await?;
+    home.later(HOUR).await?;
+    let _ = ticks(&mut golem).await?;
+    let before = golem.life().earnings.today;
+    home.stage.fund(home.vault.address, U256::ZERO, dollars(500)).await?;
+    home.later(HOUR).await?;
+    let _ = ticks(&mut golem).await?;
+    let deposited = golem.life().earnings.today;
+    ensure!((deposited - before).abs() <= 5, "a deposit is no revenue: {before} {deposited}");
+    let price = home.ether_price().await?;
+    home.ether_costs(price + price / 10).await?;
+    home.later(HOUR).await?;
+
+    let _ = ticks(&mut golem).await?;
+
+    let earned = golem.life().earnings.today - deposited;
+    ensure!((4_900_000..5_100_000).contains(&earned), "a tenth of fifty dollars: {earned}");
+    assert_eq!(golem.life().earnings.daily(), 0);
+    home.later(DAY).await?;
+    let _ = ticks(&mut golem).await?;
+    let daily = golem.life().earnings.daily();
+    ensure!((700_000..730_000).contains(&daily), "a seventh of it: {daily}");
+    Ok(())
+}
+
 /// P2: what its own policy refuses is remembered, excites, and teaches it that it does not know its world.
 #[tokio::test]
 async fn what_its_policy_refuses_excites_it_and_costs_it_life() -> Result<()> {
-    struct Greedy(Wish);
-    #[async_trait]
-    impl Strategist for Greedy {
-        fn name(&self) -> &str {
-            "greedy"
-        }
-        async fn think(&self, _: &World) -> Result<Thought, BoxError> {
-            Ok(Thought::Wishes(vec![self.0.clone()]))
-        }
-    }
     let home = Home::with("- goal: none of its own\n", "- every: 1h\n").await?;
     let (usdc, weth) = (home.stage.book().usdc, home.stage.book().weth);
     let wish = Wish::Swap { sell: usdc, buy: weth, micro_dollars: 501 * DOLLAR };

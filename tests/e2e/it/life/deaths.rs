@@ -1,14 +1,24 @@
 //! SPEC K11, K8, D13, D18, INV-9: a death that was accepted comes to its end, however it is interrupted, and its owner has what was his.
 
-use super::{DAY, DCA, DOLLAR, HOUR, Home, awake, documents, provisions, ticks};
-use alloy::primitives::U256;
+use super::{DAY, DCA, DOLLAR, HOUR, Home, awake, costs::runway, documents, provisions, ticks};
+use alloy::primitives::{Bytes, U256};
 use anyhow::{Context as _, Result, bail, ensure};
-use bardo_store::{Store, StoreConfig};
+use bardo_store::{Archive, Store, StoreConfig};
 use bardo_testkit::dollars;
-use golem_chain::{Node, Writing};
-use golem_custody::{DeathSettlement, DenialCode, Keyring as _, Keys, OwnerSigner, Password};
-use golem_delegation::grant::Phase;
-use golem_runtime::{DeathTrigger, Dying, Passing, Provisions};
+use golem_chain::{Node, Writing, environment};
+use golem_custody::{
+    DeathSettlement, DenialCode, Keyring as _, Keys, OwnerSigner, Password, Runways, Steps as _,
+};
+use golem_delegation::{
+    PermissionContext,
+    grant::{Grant, Phase},
+};
+use golem_runtime::{
+    Clock, DeathTrigger, Dying, Ending, FolderInbox, Glance, Golem, GolemEvent, Passing,
+    Provisions, Pulse, Told,
+};
+use serde_json::{Value, json};
+
 use std::{
     env, fs,
     os::unix::process::ExitStatusExt as _,
@@ -18,8 +28,9 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
-use tokio::process::Command;
+use tokio::{process::Command, sync::Notify, time::sleep};
 
 /// All that the owner has, in dollars by the feeds and a little less: vault, purse and wrapped ether.
 async fn fortune(home: &Home) -> Result<u64> {
@@ -100,12 +111,12 @@ async fn a_life_at_its_end_says_what_it_dies_of() -> Result<()> {
 
     let ticked = ticks(&mut golem).await?;
 
-    assert_eq!((ticked.phase, ticked.dies_of), (Phase::Terminal, Some(DeathTrigger::Exhaustion)));
+    assert_eq!((ticked.phase, ticked.dies_of), (Phase::Terminal, Some(DeathTrigger::Expiry)));
     ensure!(ticked.deeds.is_empty(), "a dying Golem buys: {ticked:?}");
-    let passing = golem.dies(DeathTrigger::Exhaustion).await?;
+    let passing = golem.dies(DeathTrigger::Expiry).await?;
     ensure!(
-        matches!(passing, Passing::Dead(DeathSettlement::EconomicExhaustion { .. })),
-        "{passing:?}"
+        matches!(passing, Passing::Dead(DeathSettlement::DelegationExpiry { .. })),
+        "no time is no poverty: {passing:?}"
     );
     Ok(())
 }
@@ -125,8 +136,142 @@ async fn a_death_without_a_key_waits_and_harms_nobody() -> Result<()> {
     Ok(())
 }
 
-const STEPS: [&str; 8] = [
+/// A Golem whose death waits for gas money.
+async fn penniless(home: &Home, golem: &mut Golem) -> Result<()> {
+    let key = home.keys.current().await.context("no key")?;
+    home.stage.fund(key, U256::ZERO, U256::ZERO).await?;
+    let passing = golem.dies(DeathTrigger::Exhaustion).await?;
+    let Passing::Waits(denial) = passing else { bail!("{passing:?}") };
+    ensure!(denial.code == DenialCode::NoGas, "it says what it waits for: {denial}");
+    Ok(())
+}
+
+/// The same, once somebody gave it some.
+async fn ends(home: &Home, golem: &mut Golem) -> Result<()> {
+    let key = home.keys.current().await.context("no key")?;
+    home.stage.fund(key, bardo_testkit::STIPEND, U256::ZERO).await?;
+    let passing = golem.dies(DeathTrigger::Exhaustion).await?;
+    ensure!(matches!(passing, Passing::Dead(_)), "{passing:?}");
+    ensure!(home.entry().await?.state.closed, "it lives on the register");
+    Ok(())
+}
+
+/// D13: Feed is taken until Acceptance is written. After that it is answered with words, and nothing goes by it.
+#[tokio::test]
+async fn a_feed_that_comes_while_it_dies_is_answered_and_not_lived_by() -> Result<()> {
+    let home = Home::with(DCA, "- every: 6h\n").await?;
+    let inbox = Arc::new(FolderInbox::of(home.path()));
+    let mut golem =
+        old(&home, Provisions { inbox: Some(inbox.clone()), ..home.provisions()? }).await?;
+    penniless(&home, &mut golem).await?;
+    let before = golem.grant().clone();
+    let longer = Grant::read(&before, &environment())?.feed(home.now() + 90 * DAY)?.delegation;
+    let letter = inbox.put(&home.owner.grant(&home.stage.domain(), longer)?, home.now())?;
+    let done = home.path().join("inbox/done").join(letter.file_name().context("no name")?);
+    let answered = async {
+        while !done.is_file() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+
+    let clock = Clock::of(home.stage.node(), || 0).await?;
+    let ending = golem.live(&clock, answered, |_| ()).await;
+
+    assert_eq!(ending, Ending::Stopped);
+    let said: Value = serde_json::from_str(&fs::read_to_string(done)?)?;
+    let words = said["answer"].as_str().context("no answer")?;
+    ensure!(words.contains("takes no Feed"), "{words}");
+    assert_eq!(golem.grant(), &before);
+    ends(&home, &mut golem).await
+}
+
+/// INV-4, INV-9: what stands where a death is kept and is none that is known may be one. It is a fault, and the Golem does not tick.
+#[tokio::test]
+async fn a_death_that_cannot_be_read_is_a_fault_and_no_life() -> Result<()> {
+    let home = Home::with(DCA, "- every: 6h\n").await?;
+    let store = home.store()?;
+    store.advance("thanatopsis", 0, &json!({ "phase": "later" }), home.now()).await.unwrap();
+    drop(store);
+    let mut golem = home.wakes().await?;
+    let clock = Clock::of(home.stage.node(), || 0).await?;
+    let (known, mut ticked) = (Notify::new(), 0);
+
+    let ending = golem
+        .live(&clock, known.notified(), |pulse| match pulse {
+            Pulse::NotSettled { .. } => known.notify_one(),
+            Pulse::Ticked(_) | Pulse::Faulted { .. } => {
+                ticked += 1;
+                known.notify_one();
+            }
+            _ => {}
+        })
+        .await;
+
+    assert_eq!((ending, ticked, golem.life().ticks), (Ending::Stopped, 0, 0));
+    Ok(())
+}
+
+/// D18, D19: the runway is given up with Acceptance, the trading grant after Settlement; and its owner is told what is his to end.
+#[tokio::test]
+async fn the_runway_is_given_up_first_and_its_owner_told_what_is_his_to_end() -> Result<()> {
+    let home = Home::with(DCA, "- every: 6h\n").await?;
+    let store = home.store()?;
+    let kept = runway(&home, home.stage.book().usdc).await?;
+    Runways::new(store.as_ref()).keep(&kept, home.now()).await?;
+    drop(store);
+    let folder = Some(home.path().to_owned());
+    let mut golem = old(&home, Provisions { folder, ..home.provisions()? }).await?;
+    let (own, trading) = (kept.grant().context("no grant")?.0, golem.grant().hash().0);
+    let revoked = || -> Result<Vec<_>> {
+        let told = home.log()?.into_iter().map(|record| Told::of(&record));
+        Ok(told
+            .filter_map(|told| match told.event {
+                GolemEvent::PermissionRevoked { permission_id, .. } => {
+                    Some((told.sequence, permission_id))
+                }
+                _ => None,
+            })
+            .collect())
+    };
+
+    penniless(&home, &mut golem).await?;
+
+    let ids = |ids: &[(u64, _)]| ids.iter().map(|(_, id)| *id).collect::<Vec<_>>();
+    assert_eq!(ids(&revoked()?), [Some(own)], "only what it gave up");
+    let terminal = home.log()?.iter().find_map(|record| match Told::of(record).event {
+        GolemEvent::GolemTerminal { permission_ids, .. } => Some(permission_ids),
+        _ => None,
+    });
+    assert_eq!(terminal, Some(vec![own, trading]));
+    let archive = Archive::open(&home.books())?;
+    assert_eq!(Glance::of(&archive, home.now())?.given_up.as_ref(), Some(&kept));
+    let context = fs::read_to_string(home.path().join("legacy/runway.context"))?;
+    let context = PermissionContext::decode(&context.trim().parse::<Bytes>()?)?;
+    assert_eq!(context.leaf().hash().0, own);
+
+    ends(&home, &mut golem).await?;
+
+    let all = revoked()?;
+    assert_eq!(ids(&all), [Some(own), Some(trading)]);
+    let settled = home.log()?.iter().map(Told::of).find_map(|told| {
+        matches!(told.event, GolemEvent::EstateSettled { .. }).then_some(told.sequence)
+    });
+    ensure!(settled.is_some_and(|settled| all[0].0 < settled && settled < all[1].0), "{all:?}");
+    let last = fs::read_to_string(home.path().join("legacy/TESTAMENT.md"))?;
+    for words in [own.to_string().as_str(), "bardo delegation revoke --context"] {
+        ensure!(last.contains(words), "{words}: {last}");
+    }
+    Ok(())
+}
+
+const STEPS: [&str; 13] = [
     "thanatopsis.accepted",
+    // Of the first thing that it signs: that the registry is told of its last phase.
+    "intent.reserved",
+    "intent.sealed",
+    "intent.kept",
+    "intent.ending",
+    "intent.ended",
     "settlement.accepted",
     "settlement.closed",
     "settlement.returned",
@@ -190,6 +335,10 @@ async fn killed_in_any_phase_a_death_goes_on_where_it_was() -> Result<()> {
         let finished = process(None)?.status().await?;
 
         ensure!(finished.success(), "{step}: {finished}");
+        // One that waits for ever ends well too.
+        let archive = Archive::open(&home.books())?;
+        let glance = Glance::of(&archive, home.now())?;
+        ensure!(glance.is_dead(), "{step}: {:?}", glance.dying);
         let after = fortune(&home).await?;
         ensure!(after * 100 >= before * 99, "{step}: {before} before, {after} after");
         ensure!(home.entry().await?.state.closed, "{step}: it lives on the register");

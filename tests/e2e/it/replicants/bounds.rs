@@ -1,16 +1,14 @@
 //! What a child can do, and what nobody can make of it.
 
 use super::{Nursling, Sells, errand, judged, on_chain, parent, told};
-use crate::life::{CONSTITUTION, DAY, DOLLAR, Home, ticks};
+use crate::life::{CONSTITUTION, DAY, DOLLAR, HOUR, Home, ticks};
 use alloy::{
     primitives::{Address, B256, U256},
     sol_types::SolCall as _,
 };
 use anyhow::{Result, bail, ensure};
 use bardo_bindings::{
-    defi::Erc20,
-    framework::{DELEGATION_MANAGER, ENTRY_POINT},
-    golem_attestations, golem_charter_enforcer, golem_registry,
+    defi::Erc20, framework::DELEGATION_MANAGER, golem_charter_enforcer, golem_registry,
 };
 use bardo_testkit::dollars;
 use golem_chain::{Writing, boot, environment};
@@ -18,7 +16,7 @@ use golem_custody::{
     ChildGrant, DenialCode, Execution, Handing, Keys, Outcome as Rehearsed, Redemption,
 };
 use golem_delegation::{
-    Caveat, PermissionContext,
+    Caveat, PermissionContext, Rule,
     grant::{Parent, Phase, Replicant as Terms},
     terms::GolemCharter,
 };
@@ -172,7 +170,7 @@ async fn a_child_that_would_be_wider_is_not_signed() -> Result<()> {
     another.introduction.child = Address::repeat_byte(7);
     assert_eq!(codes(&golem.spawns(&errand(50), &another).await?), [DenialCode::PolicyParty]);
     let stranger = Keys::hosted();
-    let mut asked = golem.asks_for_a_child(Address::ZERO, B256::ZERO).await;
+    let mut asked = golem.asks_for_a_child(B256::repeat_byte(3)).await?;
     asked.golem = B256::repeat_byte(9);
     let elsewhere = Replicant::introduces(&stranger, asked).await?;
     assert_eq!(codes(&golem.spawns(&errand(50), &elsewhere).await?), [DenialCode::PolicyParty]);
@@ -209,11 +207,6 @@ async fn a_child_that_would_be_wider_is_not_signed() -> Result<()> {
     let facts = SigningFacts {
         chain_id: home.stage.node().chain_id(),
         manager: DELEGATION_MANAGER,
-        entry_point: ENTRY_POINT,
-        registry: golem_registry(),
-        attestations: golem_attestations(),
-        owner: home.owner.address(),
-        agent_key: golem.grant().delegate,
         session_account: golem.grant().delegate,
         environment: at,
         now: home.now(),
@@ -257,5 +250,94 @@ async fn children_are_made_with_the_owners_leave_only() -> Result<()> {
     let spawning = golem.spawns(&errand(50), &child.introduced).await?;
 
     assert_eq!(codes(&spawning), [DenialCode::Redeemer]);
+    Ok(())
+}
+
+/// INV-10: an introduction that nobody asked for, an old one, and one that made a child already, make nobody.
+#[tokio::test]
+async fn an_introduction_counts_once_and_only_if_it_was_asked_for() -> Result<()> {
+    let home = parent().await?;
+    let mut golem = home.wakes().await?;
+    let _ = ticks(&mut golem).await?;
+    let mut child = Nursling::born(&home, &golem).await?;
+
+    // Made up by whoever has a key.
+    let stranger = Keys::hosted();
+    let mut asked = child.introduced.introduction;
+    asked.nonce = B256::repeat_byte(0x5a);
+    let uninvited = Replicant::introduces(&stranger, asked).await?;
+    assert_eq!(codes(&golem.spawns(&errand(50), &uninvited).await?), [DenialCode::IntentUsed]);
+
+    // The same nonce for two keys: the second is refused, whichever of them asks again.
+    let spawned = golem.spawns(&errand(50), &child.introduced).await?;
+    child.inherits(spawned).await?;
+    let second = Replicant::introduces(&stranger, child.introduced.introduction).await?;
+    assert_eq!(codes(&golem.spawns(&errand(50), &second).await?), [DenialCode::IntentUsed]);
+
+    // Once more is the same child; after its end it is nobody.
+    let Spawning::Spawned(again) = golem.spawns(&errand(50), &child.introduced).await? else {
+        bail!("it does not go on")
+    };
+    assert_eq!(Some(&*again), child.inheritance.as_ref());
+    golem.lost_child(child.key()).await?;
+    assert_eq!(
+        codes(&golem.spawns(&errand(50), &child.introduced).await?),
+        [DenialCode::IntentUsed]
+    );
+    assert_eq!(on_chain(&home).await?, U256::ONE);
+
+    // And who was asked too long ago is too late.
+    let late = Nursling::born(&home, &golem).await?;
+    home.later(HOUR + 1).await?;
+    let _ = ticks(&mut golem).await?;
+    assert_eq!(
+        codes(&golem.spawns(&errand(50), &late.introduced).await?),
+        [DenialCode::IntentUsed]
+    );
+    Ok(())
+}
+
+/// A share of what its parent has, and not more than all of it.
+#[tokio::test]
+async fn a_child_has_no_more_than_its_parents_own_budget() -> Result<()> {
+    let home = parent().await?;
+    let mut golem = home.wakes().await?;
+    let _ = ticks(&mut golem).await?;
+    let child = Nursling::born(&home, &golem).await?;
+    let Rule::GolemCharter(law) = environment().read(&golem.grant().caveats[0])? else {
+        bail!("no charter")
+    };
+    let mut wanted = errand(1);
+    wanted.budget = law.spend_cap + 1;
+
+    assert_eq!(codes(&golem.spawns(&wanted, &child.introduced).await?), [DenialCode::Budget]);
+
+    ensure!(golem.children().await?.is_empty(), "one was written down");
+    wanted.budget = law.spend_cap;
+    let Spawning::Spawned(_) = golem.spawns(&wanted, &child.introduced).await? else {
+        bail!("not all of it")
+    };
+    Ok(())
+}
+
+/// So many as one process can look after, and no more.
+#[tokio::test]
+async fn a_golem_has_sixteen_children_and_no_more() -> Result<()> {
+    let home = parent().await?;
+    let mut golem = home.wakes().await?;
+    let _ = ticks(&mut golem).await?;
+    for number in 1..=17_u8 {
+        let asked = golem.asks_for_a_child(B256::repeat_byte(number)).await?;
+        let introduced = Replicant::introduces(&Keys::hosted(), asked).await?;
+
+        let spawning = golem.spawns(&errand(1), &introduced).await?;
+
+        if number <= 16 {
+            ensure!(matches!(spawning, Spawning::Spawned(_)), "{number}: {spawning:?}");
+        } else {
+            assert_eq!(codes(&spawning), [DenialCode::PolicyBatch]);
+        }
+    }
+    assert_eq!(on_chain(&home).await?, U256::from(16));
     Ok(())
 }

@@ -122,6 +122,7 @@ async fn a_revoked_parents_child_does_nothing_any_more() -> Result<()> {
     ensure!(receipt.status());
 
     assert_eq!(child.stolen(&home, 1).await?, Some(DenialCode::Revoked));
+    ensure!(child.over(&home).await?.starts_with("its parent's grant is revoked"));
     ensure!(child.sells(&home, 1).await?.1, "it goes on");
     let _ = ticks(&mut golem).await?;
     ensure!(!golem.children().await?[0].lives());
@@ -195,6 +196,7 @@ async fn renewed(rotates: bool) -> Result<()> {
     sells.usd.store(0, Ordering::Relaxed);
 
     assert_eq!(child.stolen(&home, 1).await?, Some(DenialCode::Superseded));
+    assert_eq!(child.over(&home).await?, "its parent has another grant");
     ensure!(child.sells(&home, 1).await?.1, "it goes on");
     home.later(HOUR).await?;
     let _ = ticks(&mut golem).await?;
@@ -240,6 +242,7 @@ async fn a_dead_parents_child_is_refused_and_not_made_again() -> Result<()> {
     };
 
     assert_eq!(child.stolen(&home, 1).await?, Some(DenialCode::NotAlive));
+    assert_eq!(child.over(&home).await?, "its parent is dead");
     ensure!(child.sells(&home, 1).await?.1, "it goes on");
     for spawning in [
         golem.spawns(&errand(50), &next.introduced).await?,

@@ -9,8 +9,8 @@ use crate::{
 };
 use anyhow::anyhow;
 use bardo_bindings::framework::DELEGATION_MANAGER;
-use golem_chain::Node;
-use golem_custody::OwnerSigner;
+use golem_chain::{Node, Registry};
+use golem_custody::{OwnerSigner, Rotation};
 use golem_delegation::{Delegation, SigningDomain, terms::GolemCharter};
 use golem_runtime::{FolderInbox, Glance};
 use std::path::Path;
@@ -77,6 +77,38 @@ impl Estate {
         }
         let inbox = FolderInbox::of(data);
         Ok(Ok(Self { file, glance, grant, charter, signer, node, now, inbox }))
+    }
+
+    /// Why another grant for the key that it has would come too early.
+    pub(super) fn asks_in_vain(&self) -> Result<Option<&'static str>, Failure> {
+        // Of two grants of one number neither ends the other (SPEC D4).
+        if let Some(Rotation::Asked { .. } | Rotation::Granted { .. }) = self.glance.rotation {
+            return Ok(Some(
+                "its next key waits for your grant, which would have the same number: \
+                 `bardo golem grant` first, and this when that is in use; nothing was signed or sent",
+            ));
+        }
+        Ok((self.inbox.waiting()? > 0)
+            .then_some("what you sent before waits in its inbox; nothing was signed or sent"))
+    }
+
+    /// Why there is nothing left to keep it going for: its death is accepted, or the registry has closed it (SPEC D13).
+    pub(super) async fn is_over(&self) -> Result<Option<&'static str>, Failure> {
+        if let Some(over) = self.is_dead().await? {
+            return Ok(Some(over));
+        }
+        let dies = "its death is accepted, and cannot be stopped";
+        Ok(self.glance.dying.as_ref().map(|_dying| dies))
+    }
+
+    /// The same of one that has nothing left to settle either.
+    pub(super) async fn is_dead(&self) -> Result<Option<&'static str>, Failure> {
+        if self.glance.is_dead() {
+            return Ok(Some("it is dead"));
+        }
+        let entry = Registry::open(&self.node).await?.entry(self.glance.golem).await?;
+        let closed = entry.is_some_and(|entry| entry.state.closed);
+        Ok(closed.then_some("it is dead: the registry has closed it"))
     }
 
     /// What its grants are signed for.

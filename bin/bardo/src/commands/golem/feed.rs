@@ -5,7 +5,6 @@ use crate::{
 };
 use anyhow::anyhow;
 use golem_chain::{Registry, Writing, Written, environment};
-use golem_custody::Rotation;
 use golem_delegation::grant::{Grant, Phase};
 use serde_json::json;
 
@@ -22,19 +21,15 @@ pub(super) async fn feed(args: &FeedArgs) -> Result<Answer, Failure> {
         Ok(estate) => estate,
         Err(no) => return Ok(no),
     };
+    if let Some(over) = estate.is_over().await? {
+        let reason = format!("{over}: it takes no Feed; nothing was signed or sent");
+        return Ok(refused("fed", &reason));
+    }
     let days = args.days.or(args.phase.is_none().then_some(7));
     let renewal = match days {
         None => None,
         Some(days) => {
-            // Of two grants of one number neither ends the other (SPEC D4).
-            if let Some(Rotation::Asked { .. } | Rotation::Granted { .. }) = estate.glance.rotation
-            {
-                let reason = "its next key waits for your grant, which would have the same number: \
-                              `bardo golem grant` first, and feed it when that is in use; nothing was signed or sent";
-                return Ok(refused("fed", reason));
-            }
-            if estate.inbox.waiting()? > 0 {
-                let reason = "what you sent before waits in its inbox; nothing was signed or sent";
+            if let Some(reason) = estate.asks_in_vain()? {
                 return Ok(refused("fed", reason));
             }
             let end = estate.charter.window.end().max(estate.now);

@@ -25,6 +25,11 @@ pub(super) async fn grant(args: &GolemGrantArgs) -> Result<Answer, Failure> {
         Ok(estate) => estate,
         Err(no) => return Ok(no),
     };
+    // One that dies may need a key to settle; one that is dead needs none.
+    if let Some(over) = estate.is_dead().await? {
+        let reason = format!("{over}, and needs no grant; nothing was signed or sent");
+        return Ok(refused("granted", &reason));
+    }
     if estate.inbox.waiting()? > 0 {
         let reason = "what you sent before waits in its inbox; nothing was signed or sent";
         return Ok(refused("granted", reason));

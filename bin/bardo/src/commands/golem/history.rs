@@ -68,6 +68,12 @@ pub(super) fn words(event: &GolemEvent) -> String {
         GolemEvent::SessionKeyRotated { old_address, new_address, .. } => {
             format!("{new_address} is in the place of {old_address}, which is wiped")
         }
+        GolemEvent::GrantEnded { block, why, .. } => {
+            format!("its grant is over in block {block}: {}", printable(why))
+        }
+        GolemEvent::PolicyFollowed { version, .. } => {
+            format!("its owner published another policy, version {version}")
+        }
         GolemEvent::ObservingBegan { why } => format!("it looks on: {why:?}"),
         GolemEvent::ActingBegan { signer } => format!("it acts by {signer}"),
         GolemEvent::GolemSummoned { owner, .. } => format!("it lives: {owner} is its owner"),

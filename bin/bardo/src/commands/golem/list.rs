@@ -1,4 +1,4 @@
-use super::{archive, moment};
+use super::{archive, kin::Kin, moment};
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::ListArgs,
@@ -47,10 +47,12 @@ fn row(folder: &Path, now: u64) -> (Value, String) {
         Ok((file, glance)) => {
             let life = glance.life.as_ref();
             let phase = life.map(|life| format!("{:?}", life.phase));
+            let kin = Kin::of(folder, &glance, now);
             let json = json!({
                 "name": name, "data": folder, "golem": file.golem, "owner": file.owner,
                 "mode": file.mode, "chainId": file.chain_id, "phase": phase,
                 "ticks": life.map(|life| life.ticks), "nextAt": life.map(|life| life.next_at),
+                "replicants": kin.iter().map(Kin::json).collect::<Vec<_>>(),
             });
             let how = life.map_or_else(
                 || "no tick yet".to_owned(),
@@ -59,7 +61,9 @@ fn row(folder: &Path, now: u64) -> (Value, String) {
                     format!("{phase:?}, {ticks} ticks, next {next}")
                 },
             );
-            (json, format!("{name:<20} {}  {how}", file.golem))
+            let mut lines = vec![format!("{name:<20} {}  {how}", file.golem)];
+            lines.extend(kin.iter().map(|one| format!("  {}", one.text())));
+            (json, lines.join("\n"))
         }
         Err(why) => (
             json!({ "name": name, "data": folder, "error": why }),
@@ -69,9 +73,7 @@ fn row(folder: &Path, now: u64) -> (Value, String) {
 }
 
 fn seen(folder: &Path, now: u64) -> Result<(GolemFile, Glance), String> {
-    let words = |failure: Failure| match failure {
-        Failure::Use(error) | Failure::Fault(error) => error.to_string(),
-    };
+    let words = |failure: Failure| failure.why().to_string();
     let file = GolemFile::of(folder).map_err(words)?.ok_or("it is gone")?;
     let archive = archive(folder).map_err(words)?;
     let glance = Glance::of(&archive, now).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-use super::{archive, refused, voice::Voice};
+use super::{archive, nursery::Nursery, refused, replicant, voice::Voice};
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::RunArgs,
@@ -7,11 +7,11 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow};
 use bardo_store::{DATABASE, OwnerLedger, Store, StoreConfig, StoreError};
-use golem_chain::{LanePolicy, Node};
-use golem_custody::{CustodyMode, DailyCosts, Keyring as _, Keys, Password};
+use golem_chain::{Follow, LanePolicy, Node};
+use golem_custody::{Consent, CustodyMode, DailyCosts, Keyring as _, Keys, Password};
 use golem_runtime::{
     Born, Clock, DeathTrigger, Documents, Dying, Ending, FolderInbox, Glance, Golem, Provisions,
-    WakeError, Waking,
+    Pulse, WakeError, Waking,
 };
 use serde_json::json;
 use std::{
@@ -19,7 +19,7 @@ use std::{
     net::SocketAddr,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 use tokio::{
@@ -28,6 +28,7 @@ use tokio::{
     task::JoinSet,
     time::sleep,
 };
+use url::{Host, Url};
 
 /// Held by the process that runs the Golem, also before there are books to lock.
 const LOCK: &str = "run.lock";
@@ -35,6 +36,8 @@ const LOCK: &str = "run.lock";
 const GLANCE: Duration = Duration::from_millis(200);
 /// How often it is tried to open books that onboarding has just written.
 const TRIES: u32 = 150;
+/// Seconds of a day.
+const DAY: u64 = 86_400;
 
 /// `bardo golem run`
 pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
@@ -44,9 +47,17 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
         let reason = format!("another process runs the Golem in {}", args.data.display());
         return Ok(refused("ran", &reason));
     };
-    let node = Node::connect(&args.rpc).await?;
+    if args.replicant {
+        return replicant::run(args, voice, signals).await;
+    }
+    let node = input::privately(Node::connect(&args.rpc).await?, None).await?;
+    let follow = Follow::of(&node, socket(args, node.chain_id())?);
+    let node = node.following(follow);
     let clock = Clock::of(&node, || input::now().unwrap_or_default()).await?;
     let before = GolemFile::of(&args.data)?;
+    if let Some(file) = &before {
+        file.shared_ledger(&args.data)?;
+    }
     // Before a key is born for it.
     if let Some(trigger) = died(&args.data, clock.now())? {
         return Ok(refused("ran", &format!("it is dead: {trigger:?}; nothing is left to do")));
@@ -88,7 +99,17 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
             return Ok(refused("ran", reason));
         }
     };
-    let store = match books(&args.data, &file, waited).await {
+    let asks = asks(args, &file);
+    // Without a name it is for questions alone, and nobody's cap is counted in it.
+    let place = match file.shared_ledger(&args.data)? {
+        None => asks.is_some().then(|| file.ledger(&args.data)),
+        shared => shared,
+    };
+    let ledger = match place {
+        Some(place) => Some(Arc::new(OwnerLedger::open(&place, file.owner)?)),
+        None => None,
+    };
+    let store = match books(&args.data, &file, ledger.as_deref(), waited).await {
         Ok(store) => store,
         Err(StoreError::Locked { .. }) => {
             let reason = format!("another process has the books in {}", args.data.display());
@@ -96,7 +117,13 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
         }
         Err(error) => return Err(error.into()),
     };
-    let provisions = provisions(args, &file, &node, &keys, &clock, store)?;
+    let consent = asks.zip(ledger).map(|((above, lifetime), approvals)| Consent {
+        above,
+        lifetime,
+        approvals,
+    });
+    let provisions =
+        Provisions { consent, ..provisions(args, &file, &node, &keys, &clock, store)? };
     // Waking finishes what was left, and that may wait for blocks: whoever stops it loses nothing, as after a crash.
     let woken = tokio::select! {
         () = signals.either() => return Ok(Answer::yes(json!({ "ended": "stopped", "ticks": 0 }), "")),
@@ -116,7 +143,32 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
         Some(at) => Some(events(at, &golem, voice).await?),
         None => None,
     };
-    let ending = golem.live(&clock, signals.either(), |pulse| voice.pulse(&pulse)).await;
+    let mut nursery = Nursery::new(args, voice, &clock);
+    nursery.looks_after(&golem).await;
+    let ticked = nursery.ticked();
+    let ending = loop {
+        let mut wanted = false;
+        let stop = async {
+            tokio::select! {
+                biased;
+                () = signals.either() => {}
+                () = nursery.wants() => wanted = true,
+            }
+        };
+        let says = |pulse: Pulse<'_>| {
+            if matches!(pulse, Pulse::Ticked(_)) {
+                ticked.store(true, Ordering::Relaxed);
+            }
+            voice.pulse(&pulse);
+        };
+        let ending = golem.live(&clock, stop, says).await;
+        if ending != Ending::Stopped || !wanted {
+            break ending;
+        }
+        // Between two ticks: nobody acts with its key meanwhile.
+        nursery.looks_after(&golem).await;
+    };
+    nursery.stops(ending != Ending::Stopped).await;
     let ticks = golem.life().ticks;
     Ok(match ending {
         Ending::Stopped => Answer::yes(
@@ -128,6 +180,25 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
             format!("it ended after tick {ticks}: {trigger:?}"),
         ),
     })
+}
+
+/// Who tells of new blocks: who was named here or in the chain's file, or a node on this machine by the port that it is asked at. One
+/// that does not answer leaves the node to be asked.
+fn socket(args: &RunArgs, chain_id: u64) -> Result<Option<Url>, Failure> {
+    if let Some(url) = &args.ws {
+        return Ok(Some(url.clone()));
+    }
+    if let Some(listed) = input::chains()?.of(chain_id).and_then(|chain| chain.ws.clone()) {
+        return Ok(Some(listed.parse().context("the chain's WebSocket").or_use()?));
+    }
+    let here = match args.rpc.host() {
+        Some(Host::Ipv4(host)) => host.is_loopback(),
+        Some(Host::Ipv6(host)) => host.is_loopback(),
+        Some(Host::Domain(host)) => host == "localhost",
+        None => false,
+    };
+    let mut url = args.rpc.clone();
+    Ok((here && args.rpc.scheme() == "http" && url.set_scheme("ws").is_ok()).then_some(url))
 }
 
 /// Tells events to whoever asks on this machine, until it is dropped.
@@ -149,7 +220,7 @@ async fn events(at: SocketAddr, golem: &Golem, voice: Voice) -> Result<JoinSet<(
 }
 
 /// SIGINT and SIGTERM.
-struct Signals {
+pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
@@ -160,7 +231,7 @@ impl Signals {
         Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
     }
 
-    async fn either(&mut self) {
+    pub(super) async fn either(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -169,7 +240,7 @@ impl Signals {
 }
 
 /// The folder, for this process alone; none while another has it. The system lets go of it however a process dies.
-fn alone(data: &Path) -> Result<Option<File>, Failure> {
+pub(super) fn alone(data: &Path) -> Result<Option<File>, Failure> {
     let place = || format!("cannot use {}", data.display());
     DirBuilder::new().recursive(true).mode(0o700).create(data).with_context(place).or_use()?;
     let lock = OpenOptions::new()
@@ -227,20 +298,47 @@ fn password(args: &RunArgs) -> Result<Password, Failure> {
     }
 }
 
+/// Above how much its owner is asked, and for how long his answer counts: what the command says, or else his file.
+fn asks(args: &RunArgs, file: &GolemFile) -> Option<(u64, u64)> {
+    let life = file.life.clone().unwrap_or_default();
+    let above = args.ask_above.or(life.ask_above)?;
+    let within = args.answer_within.map(|time| time.as_secs()).or(life.answer_within);
+    Some((above, within.unwrap_or(DAY)))
+}
+
 /// The Golem's books. Who has just onboarded lets go of them in a moment.
-async fn books(data: &Path, file: &GolemFile, waited: bool) -> Result<Store, StoreError> {
+async fn books(
+    data: &Path,
+    file: &GolemFile,
+    ledger: Option<&OwnerLedger>,
+    waited: bool,
+) -> Result<Store, StoreError> {
     let config = StoreConfig { folder: data.to_owned(), golem: file.golem, max_pages: None };
     let mut tries = if waited { TRIES } else { 1 };
-    let ledger = match file.life.as_ref().and_then(|life| life.owner_ledger.as_ref()) {
-        Some(path) => Some(OwnerLedger::open(&data.join(path), file.owner)?),
-        None => None,
-    };
     loop {
         tries = tries.saturating_sub(1);
-        match Store::open(&config, ledger.as_ref()) {
+        match Store::open(&config, ledger) {
             Err(StoreError::Locked { .. }) if tries > 0 => sleep(GLANCE).await,
             opened => return opened,
         }
+    }
+}
+
+/// The owner's ledger, where his Golem's file names one: a Golem's children are counted in the same.
+pub(super) fn ledger(data: &Path, file: &GolemFile) -> Result<Option<OwnerLedger>, Failure> {
+    match file.shared_ledger(data)? {
+        Some(path) => Ok(Some(OwnerLedger::open(&path, file.owner)?)),
+        None => Ok(None),
+    }
+}
+
+/// How transactions are brought into blocks of this node's chain.
+pub(super) fn lane(node: &Node) -> LanePolicy {
+    if node.is_near() {
+        let poll = Duration::from_millis(50);
+        LanePolicy { confirmations: 1, poll, ..LanePolicy::default() }
+    } else {
+        LanePolicy::default()
     }
 }
 
@@ -254,12 +352,6 @@ fn provisions(
 ) -> Result<Provisions, Failure> {
     let life = file.life.clone().unwrap_or_default();
     let text = |document: crate::commands::onboard::folder::Document| document.text(&args.data);
-    let lane = if node.is_near() {
-        let poll = Duration::from_millis(50);
-        LanePolicy { confirmations: 1, poll, ..LanePolicy::default() }
-    } else {
-        LanePolicy::default()
-    };
     Ok(Provisions {
         node: node.clone(),
         store: Arc::new(store),
@@ -267,7 +359,7 @@ fn provisions(
         documents: Documents {
             strategy: text(STRATEGY)?,
             heartbeat: text(HEARTBEAT)?,
-            constitution: text(CONSTITUTION)?,
+            constitution: CONSTITUTION.kept(&args.data)?,
         },
         costs: DailyCosts {
             inference: life.inference,
@@ -280,7 +372,7 @@ fn provisions(
         payees: life.payees,
         consent: None,
         owner_day: life.owner_day,
-        lane,
+        lane: lane(node),
         strategist: None,
         folder: Some(args.data.clone()),
         inbox: Some(Arc::new(FolderInbox::of(&args.data))),

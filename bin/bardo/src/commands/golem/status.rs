@@ -1,15 +1,19 @@
-use super::{archive, connected, moment, now};
+use super::{archive, connected, kin::Kin, moment, now};
 use crate::{
     answer::{Answer, Failure},
     cli::LookArgs,
-    commands::onboard::folder::{GolemFile, HEARTBEAT},
+    commands::onboard::{
+        bounds::Bounds,
+        folder::{GolemFile, HEARTBEAT},
+    },
     prose::{dollars, length},
 };
 use alloy::primitives::U256;
-use bardo_bindings::framework::DELEGATION_MANAGER;
-use golem_chain::{Entry, Node, Registry, environment, observe};
-use golem_delegation::{PermissionContext, blast_radius::Life as GrantLife};
-use golem_runtime::{FolderInbox, Glance, Life, Rhythm};
+use bardo_bindings::framework::{DELEGATION_MANAGER, DelegationManager};
+use golem_chain::{Entry, Node, Registry, environment, observe, printable};
+use golem_custody::Runway;
+use golem_delegation::{PermissionContext, blast_radius::Life as GrantLife, enforcers};
+use golem_runtime::{FolderInbox, Glance, GolemEvent, Life, Rhythm};
 use serde_json::{Value, json};
 
 /// Less time than this is something to tell an owner of.
@@ -34,8 +38,14 @@ struct Seen {
     entry: Option<Entry>,
     /// Why its grant is over, if it is.
     ended: Option<String>,
+    /// What bounds its key beside its charter, where something does.
+    bounds: Option<Bounds>,
+    /// Calls that were counted, where the chain was asked.
+    calls: Option<U256>,
     /// Letters that wait for its next tick.
     letters: usize,
+    /// Its children.
+    kin: Vec<Kin>,
 }
 
 /// `bardo golem status`
@@ -43,21 +53,36 @@ pub(super) async fn status(args: &LookArgs) -> Result<Answer, Failure> {
     let archive = archive(&args.data)?;
     let node = connected(args.rpc.as_ref()).await?;
     let now = now(node.as_ref()).await?;
-    let glance = Glance::of(&archive, now)?;
+    let mut glance = Glance::of(&archive, now)?;
+    if let (Some(node), Some(runway)) = (&node, &glance.given_up)
+        && is_ended(node, runway).await?
+    {
+        glance.given_up = None;
+    }
     // One that cannot be read keeps it from starting, and nobody from looking.
     let rhythm: Rhythm = HEARTBEAT.text(&args.data)?.parse().unwrap_or_default();
     let missed = glance.life.as_ref().map_or(0, |life| rhythm.missed_ticks(life.next_at, now));
-    let (entry, ended) = match &node {
+    let OnChain { entry, ended, calls } = match &node {
         Some(node) => on_chain(node, &glance).await?,
-        None => (None, None),
+        None => OnChain::default(),
     };
+    let mut kin = Vec::new();
+    for one in Kin::of(&args.data, &glance, now) {
+        kin.push(match &node {
+            Some(node) => one.by_chain(node).await?,
+            None => one,
+        });
+    }
     let seen = Seen {
+        kin,
         file: GolemFile::of(&args.data)?,
         now,
         missed,
         anomaly: rhythm.is_anomaly(missed),
         entry,
         ended,
+        bounds: glance.grant.as_ref().and_then(|(grant, _)| Bounds::of(grant)),
+        calls,
         letters: FolderInbox::of(&args.data).waiting()?,
         glance,
     };
@@ -66,17 +91,32 @@ pub(super) async fn status(args: &LookArgs) -> Result<Answer, Failure> {
     Ok(if well { Answer::yes(json, text) } else { Answer::no(json, text) })
 }
 
-/// What the registry says, and why the grant is over if it is.
-async fn on_chain(
-    node: &Node,
-    glance: &Glance,
-) -> Result<(Option<Entry>, Option<String>), Failure> {
+/// Whether its owner has ended it.
+async fn is_ended(node: &Node, runway: &Runway) -> Result<bool, Failure> {
+    let Some(grant) = runway.grant() else { return Ok(false) };
+    let asked = DelegationManager::disabledDelegationsCall { delegationHash: grant.0 };
+    Ok(node.read(DELEGATION_MANAGER, asked).await?)
+}
+
+/// What the registry says, why the grant is over if it is, and how many calls it has counted.
+#[derive(Default)]
+struct OnChain {
+    entry: Option<Entry>,
+    ended: Option<String>,
+    calls: Option<U256>,
+}
+
+async fn on_chain(node: &Node, glance: &Glance) -> Result<OnChain, Failure> {
     let entry = Registry::open(node).await?.entry(glance.golem).await?;
-    let Some((grant, _)) = &glance.grant else { return Ok((entry, None)) };
+    let Some((grant, _)) = &glance.grant else {
+        return Ok(OnChain { entry, ..OnChain::default() });
+    };
     let context = PermissionContext::new(vec![grant.clone()])?;
     let seen = observe(node, DELEGATION_MANAGER, &context, &[]).await?;
     let life = GrantLife::of(&context, &environment(), seen.block.timestamp, &seen.facts)?;
-    Ok((entry, life.ended.map(|ended| format!("{ended:?}"))))
+    let counter = (grant.hash().0, enforcers::LIMITED_CALLS);
+    let calls = seen.facts.counters.get(&counter).copied();
+    Ok(OnChain { entry, ended: life.ended.map(|ended| format!("{ended:?}")), calls })
 }
 
 impl Seen {
@@ -89,11 +129,19 @@ impl Seen {
 
     fn asks(&self) -> Vec<Asked> {
         let mut all = Vec::new();
+        let Self { glance, letters, missed, now, .. } = self;
+        if let Some(runway) = glance.given_up.as_ref().filter(|runway| *now < runway.expires_at) {
+            let until = moment(runway.expires_at);
+            let words = format!(
+                "it gave up your grant for its running costs, which counts on the chain until {until} unless you end it: \
+                 `bardo delegation revoke --context legacy/runway.context --rpc URL`, in its folder"
+            );
+            all.push(Asked { what: "revoke", words });
+        }
         if self.is_dead() {
             return all;
         }
         let mut ask = |what, words| all.push(Asked { what, words });
-        let Self { glance, letters, missed, .. } = self;
         if *letters > 0 {
             ask("inbox", format!("{letters} letters of yours wait in its inbox for its next tick"));
         } else if let Some(wanted) = glance.asks() {
@@ -109,6 +157,9 @@ impl Seen {
                 let left = length(left);
                 ask("feed", format!("its grant ends in {left}: `bardo golem feed`"));
             }
+        }
+        for words in super::approval::asked(glance, self.now) {
+            ask("approval", words);
         }
         if self.anomaly {
             let words = format!(
@@ -146,12 +197,16 @@ impl Seen {
             "now": now,
             "spent": { "session": glance.spent.session, "day": glance.spent.day },
             "capPerDay": charter.map(|charter| charter.spend_cap),
+            "calls": self.calls.map(|calls| calls.to_string()),
+            "bounds": self.bounds.as_ref().map(Bounds::json),
             "epoch": charter.map(|charter| charter.epoch),
             "expiresAt": charter.map(|charter| charter.window.end()),
             "records": glance.records,
+            "replicants": self.kin.iter().map(Kin::json).collect::<Vec<_>>(),
             "asks": asks,
             "registry": registry,
             "ended": ended,
+            "grantEnded": glance.ended,
             "dying": glance.dying,
             "dead": self.is_dead(),
         })
@@ -179,12 +234,24 @@ impl Seen {
             let end = moment(charter.window.end());
             lines.push(format!("grant     number {}, until {end}", charter.epoch));
         }
+        if let Some(bounds) = &self.bounds {
+            let made = self.calls.map_or_else(String::new, |calls| format!("{calls} of "));
+            let targets = bounds.targets.len();
+            lines.push(format!("calls     {made}{}, to {targets} contracts", bounds.calls));
+        }
+        lines.extend(self.kin.iter().map(|one| format!("child     {}", one.text())));
         if let Some(entry) = entry {
             let ago = length(now.saturating_sub(entry.state.updated_at));
             let closed = if entry.state.closed { ", closed" } else { "" };
             lines.push(format!("registry  {:?}{closed}, written {ago} ago", entry.state.phase));
         }
-        lines.extend(ended.as_ref().map(|ended| format!("Its grant is over: {ended}")));
+        match (ended, &glance.ended) {
+            (Some(ended), _) => lines.push(format!("Its grant is over: {ended}")),
+            (None, Some(GolemEvent::GrantEnded { block, why, .. })) => {
+                lines.push(format!("Its grant is over since block {block}: {}", printable(why)));
+            }
+            (None, _) => {}
+        }
         match &glance.dying {
             Some(dying) if glance.is_dead() => {
                 lines.push(format!("It is dead: {:?}", dying.trigger()));

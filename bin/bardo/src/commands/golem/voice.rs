@@ -2,7 +2,8 @@
 
 use super::moment;
 use alloy::primitives::{Address, B256};
-use golem_custody::redact;
+use golem_chain::End;
+use golem_custody::{DenialCode, redact};
 use golem_runtime::{Born, Outcome, Pulse, Ticked};
 use serde_json::{Value, json};
 use std::io::{Write as _, stderr, stdout};
@@ -74,6 +75,12 @@ impl Voice {
                 let line = format!("its grant is not watched until the next tick: {words}");
                 self.say(&json!({ "unwatched": redact(&words) }), &line);
             }
+            Pulse::GrantEnded(End { block, cause }) => {
+                let line = format!("its grant is over in block {}: {cause}", block.number);
+                let (cause, why) = (cause.code(), cause.to_string());
+                let json = json!({ "grantEnded": cause, "why": why, "block": block.number });
+                self.say(&json, &line);
+            }
             _ => {}
         }
     }
@@ -108,9 +115,14 @@ impl Voice {
     }
 }
 
-fn told(outcome: &Outcome) -> (&'static str, String) {
+pub(super) fn told(outcome: &Outcome) -> (&'static str, String) {
     match outcome {
         Outcome::Done => ("done", String::new()),
+        Outcome::Refused(denials)
+            if denials.iter().any(|denial| denial.code == DenialCode::ApprovalMissing) =>
+        {
+            ("asked", denials.iter().map(|denial| denial.reason.clone()).collect())
+        }
         Outcome::Refused(denials) => {
             let all: Vec<String> = denials.iter().map(ToString::to_string).collect();
             ("refused", all.join("; "))
@@ -121,7 +133,7 @@ fn told(outcome: &Outcome) -> (&'static str, String) {
 }
 
 /// Causes, outermost first.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

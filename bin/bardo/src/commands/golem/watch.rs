@@ -9,6 +9,7 @@ use crate::{
 use alloy::primitives::B256;
 use anyhow::anyhow;
 use golem_chain::{Node, Registry};
+use golem_delegation::grant::Phase;
 use golem_runtime::{Glance, GolemEvent, Rhythm};
 use serde_json::{Value, json};
 use std::{
@@ -35,8 +36,10 @@ struct Look {
     /// How many times it was not.
     missed: u64,
     anomaly: bool,
-    /// It died, or does.
+    /// It died: nothing is left that could stay away.
     closed: bool,
+    /// Its death is accepted, and not at its end.
+    dies: bool,
     now: u64,
 }
 
@@ -64,8 +67,8 @@ pub(super) async fn watch(args: &WatchArgs, json: bool) -> Result<Answer, Failur
         match look(args, node.as_ref()).await {
             Ok(look) => last = look,
             // A watcher that cannot look says so and looks again: it does not go away.
-            Err(Failure::Use(error) | Failure::Fault(error)) => {
-                let _gone = writeln!(stderr(), "cannot look: {error}");
+            Err(failure) => {
+                let _gone = writeln!(stderr(), "cannot look: {}", failure.why());
             }
         }
         if last.closed {
@@ -102,12 +105,17 @@ async fn by_books(
         }
         None => false,
     };
-    // One that dies has no more ticks.
-    let closed = closed || glance.dying.is_some();
-    let due = glance.life.as_ref().map(|life| life.next_at);
+    let closed = closed || glance.is_dead();
+    let dies = !closed && glance.dying.is_some();
+    // One that dies has no more ticks, but a record of each step: as often as it ticked, at least, something is to be done about it.
+    let due = if dies {
+        glance.written_at.map(|at| at.saturating_add(rhythm.every))
+    } else {
+        glance.life.as_ref().map(|life| life.next_at)
+    };
     let missed = due.map_or(0, |due| rhythm.missed_ticks(due, now));
     let anomaly = rhythm.is_anomaly(missed) && !closed;
-    Ok(Look { golem: glance.golem, due, missed, anomaly, closed, now })
+    Ok(Look { golem: glance.golem, due, missed, anomaly, closed, dies, now })
 }
 
 /// By the registry alone: it says when the Golem was last written about. The chain's own clock counts, since that is what wrote it.
@@ -123,7 +131,8 @@ async fn by_registry(args: &WatchArgs, golem: B256, node: &Node) -> Result<Look,
     let missed = rhythm.missed_ticks(due, now);
     let closed = entry.state.closed;
     let anomaly = rhythm.is_anomaly(missed) && !closed;
-    Ok(Look { golem, due: Some(due), missed, anomaly, closed, now })
+    let dies = entry.state.phase == Phase::Terminal && !closed;
+    Ok(Look { golem, due: Some(due), missed, anomaly, closed, dies, now })
 }
 
 fn as_asked(args: &WatchArgs, rhythm: Rhythm) -> Rhythm {
@@ -135,15 +144,22 @@ fn as_asked(args: &WatchArgs, rhythm: Rhythm) -> Rhythm {
 }
 
 fn said(look: &Look) -> (Value, String) {
-    let Look { golem, due, missed, anomaly, closed, now } = look;
+    let Look { golem, due, missed, anomaly, closed, dies, now } = look;
     let event = anomaly.then(|| GolemEvent::HeartbeatAnomaly { missed: *missed });
     let json = json!({
-        "golem": golem, "alive": !anomaly && !closed, "closed": closed, "due": due,
+        "golem": golem, "alive": !anomaly && !closed, "closed": closed, "dies": dies, "due": due,
         "missed": missed, "now": now, "event": event,
     });
     let due = due.map_or_else(|| "never".to_owned(), moment);
     let text = if *closed {
         format!("{golem} died: nothing is watched any more")
+    } else if *anomaly && *dies {
+        format!(
+            "HeartbeatAnomaly: the death of {golem} does not go on; a step of it was due at {due}\n\
+             - start it again, or see what it waits for: bardo golem run --data DIR --rpc URL\n\
+             - sign for its new key, where it has one: bardo golem grant --data DIR --rpc URL\n\
+             - get what it held: bardo vault withdraw --rpc URL"
+        )
     } else if *anomaly {
         format!(
             "HeartbeatAnomaly: {missed} ticks of {golem} did not come; the first was due at {due}\n\
@@ -152,6 +168,8 @@ fn said(look: &Look) -> (Value, String) {
                bardo delegation revoke --golem {golem} --rpc URL\n\
              - get what it held: bardo vault withdraw --rpc URL"
         )
+    } else if *dies {
+        format!("{golem} dies: the next step is due by {due}")
     } else if *missed > 0 {
         format!("{golem} is late: {missed} missed, the first at {due}; that is within its bounds")
     } else {

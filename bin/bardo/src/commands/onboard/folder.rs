@@ -2,7 +2,7 @@
 
 use crate::answer::{Failure, OrUse};
 use alloy::primitives::{Address, B256};
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use golem_custody::{CustodyMode, Payee};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -61,6 +61,19 @@ impl Document {
                 Err(error).with_context(|| format!("cannot read {}", path.display())).or_use()
             }
         }
+    }
+
+    /// The owner's own text. Where it is gone nothing stands in its place: what a Golem holds itself to is not for a program to say.
+    pub(in crate::commands) fn kept(self, folder: &Path) -> Result<String, Failure> {
+        let path = folder.join(self.name);
+        fs::read_to_string(&path)
+            .with_context(|| {
+                format!(
+                    "cannot read {}: put back the text whose hash you published",
+                    path.display()
+                )
+            })
+            .or_use()
     }
 
     /// Has it in the folder.
@@ -138,6 +151,12 @@ pub(in crate::commands) struct LifeTable {
     /// The owner's ledger, that all of his Golems on this machine share; looked for beside this file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::commands) owner_ledger: Option<PathBuf>,
+    /// Above so many micro-dollars at once its owner is asked first; never, if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::commands) ask_above: Option<u64>,
+    /// Seconds in which his answer counts; a day, if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::commands) answer_within: Option<u64>,
     /// Whom it may pay running costs: `{ address = "0x…", purpose = "compute" }`.
     pub(in crate::commands) payees: Vec<Payee>,
 }
@@ -153,6 +172,8 @@ impl Default for LifeTable {
             machine_ends: None,
             owner_day: None,
             owner_ledger: None,
+            ask_above: None,
+            answer_within: None,
             payees: Vec::new(),
         }
     }
@@ -167,6 +188,9 @@ pub(in crate::commands) struct GolemWallet {
     pub(in crate::commands) id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::commands) policy: Option<String>,
+    /// What its rules let it hold, beside the chain's coin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::commands) tokens: Vec<Address>,
 }
 
 impl GolemFile {
@@ -189,7 +213,45 @@ impl GolemFile {
         read.map(Some).with_context(|| format!("{} is not understood", path.display())).or_use()
     }
 
+    /// Where the owner's ledger is: where he says, or beside this file.
+    pub(in crate::commands) fn ledger(&self, folder: &Path) -> PathBuf {
+        let named = self.life.as_ref().and_then(|life| life.owner_ledger.as_deref());
+        folder.join(named.unwrap_or(Path::new("owner-ledger.db")))
+    }
+
+    /// The ledger that all Golems of this owner share; none where he names none.
+    ///
+    /// A cap over all of them that each counts for itself is that cap times their number (INV-6): with `owner-day` a ledger has to be
+    /// named, and one in this Golem's own folder is no other Golem's.
+    pub(in crate::commands) fn shared_ledger(
+        &self,
+        folder: &Path,
+    ) -> Result<Option<PathBuf>, Failure> {
+        let Some(life) = &self.life else { return Ok(None) };
+        let named = life.owner_ledger.as_ref().map(|named| folder.join(named));
+        let why = match &named {
+            _ if life.owner_day.is_none() => return Ok(named),
+            None => "no ledger is named to count them in",
+            Some(named) if is_within(named, folder) => "the ledger is in this Golem's own folder",
+            Some(_) => return Ok(named),
+        };
+        Err(Failure::Use(anyhow!(
+            "owner-day in the table [life] of {} is for all of your Golems together, and {why}: name one file outside of it by \
+             owner-ledger, and the same in each of their {}",
+            folder.join(Self::NAME).display(),
+            Self::NAME
+        )))
+    }
+
     pub(in crate::commands) fn laid_down(&self, folder: &Path) -> Result<PathBuf, Failure> {
         written(folder, Self::NAME, &toml::to_string_pretty(self)?)
     }
+}
+
+/// Whether a file is, or would be, somewhere in `folder`, whatever either is called. What cannot be found out counts as within.
+fn is_within(file: &Path, folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return true };
+    // It may not be there yet, nor the folders that it will be in.
+    let there = file.ancestors().find_map(|above| above.canonicalize().ok());
+    there.is_none_or(|above| above.starts_with(&folder))
 }

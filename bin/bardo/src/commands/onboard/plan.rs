@@ -9,7 +9,9 @@ use crate::{
 use alloy::primitives::{Address, B256, Bytes, U256};
 use anyhow::{Context as _, anyhow};
 use golem_chain::{Deposit, Privy};
-use golem_custody::{AppSecret, AuthorizationPublicKey, CustodyMode, Password, WalletApp};
+use golem_custody::{
+    AppSecret, AuthorizationPublicKey, CustodyMode, DelegationBounds, Password, WalletApp,
+};
 use golem_delegation::{permission, terms::GolemCharter};
 use std::path::PathBuf;
 
@@ -27,6 +29,8 @@ pub(super) struct Plan {
     pub(super) proxy_code: Option<Bytes>,
     pub(super) charter: Option<GolemCharter>,
     pub(super) days: u64,
+    /// What bounds a key in a file beside the charter; none in other modes, or where its owner wants none.
+    pub(super) bounds: Option<PlannedBounds>,
     pub(super) concentration_bps: u16,
     pub(super) drawdown_bps: u16,
     pub(super) stipend: U256,
@@ -34,6 +38,53 @@ pub(super) struct Plan {
     pub(super) identity: Option<String>,
     pub(super) runway: Option<permission::Answer>,
     pub(super) beyond_limits: bool,
+}
+
+/// What its owner said of a local key's bounds, and what is usual where he said nothing.
+pub(super) struct PlannedBounds {
+    daily: Option<u64>,
+    calls: u32,
+    targets: Vec<Address>,
+}
+
+impl PlannedBounds {
+    /// Calls of a day, where nothing was said: an allowance and a swap for each hour.
+    const CALLS_A_DAY: u64 = 48;
+
+    fn of(mode: CustodyMode, wishes: &Wishes, days: u64) -> Result<Option<Self>, Failure> {
+        let Wishes { daily, calls, targets, by_charter_alone, .. } = wishes;
+        if mode != CustodyMode::LocalKey {
+            return Ok(None);
+        }
+        if *by_charter_alone {
+            // A manifest can say both.
+            return if daily.is_none() && calls.is_none() && targets.is_empty() {
+                Ok(None)
+            } else {
+                Err(off(
+                    "by-charter-alone",
+                    "there are bounds beside it: leave out the one or the other",
+                ))
+            };
+        }
+        let usual = u32::try_from(days * Self::CALLS_A_DAY).unwrap_or(u32::MAX);
+        let calls = calls.unwrap_or(usual);
+        Ok(Some(Self { daily: *daily, calls, targets: targets.clone() }))
+    }
+
+    /// Within `most`, which is all that the owner would ever grant.
+    pub(super) fn within(&self, most: &GolemCharter) -> DelegationBounds {
+        DelegationBounds {
+            max_daily_micro_dollars: self.daily.unwrap_or(most.spend_cap),
+            max_total_calls: self.calls,
+            expires_at: most.window.end(),
+            allowed_targets: if self.targets.is_empty() {
+                DelegationBounds::targets_of(most)
+            } else {
+                self.targets.clone()
+            },
+        }
+    }
 }
 
 /// What the Golem will act with.
@@ -112,6 +163,7 @@ impl Plan {
             proxy_code,
             charter: wishes.charter.as_deref().map(input::charter).transpose()?,
             days,
+            bounds: PlannedBounds::of(mode, &wishes, days)?,
             concentration_bps: share("concentration-bps", wishes.concentration_bps, 10_000)?,
             drawdown_bps: share("drawdown-bps", wishes.drawdown_bps, 2_000)?,
             stipend: wishes.stipend.unwrap_or(STIPEND),
@@ -139,6 +191,16 @@ impl Plan {
 /// What has no meaning in a mode is refused: whoever wished for it means something else.
 fn fitting(mode: CustodyMode, wishes: &Wishes) -> Result<(), Failure> {
     let embedded = mode == CustodyMode::Embedded;
+    for (field, given) in [
+        ("daily", wishes.daily.is_some()),
+        ("calls", wishes.calls.is_some()),
+        ("target", !wishes.targets.is_empty()),
+        ("by-charter-alone", wishes.by_charter_alone),
+    ] {
+        if given && mode != CustodyMode::LocalKey {
+            return Err(off(field, "it is for local mode: leave it out"));
+        }
+    }
     for (field, given) in [
         ("session-public-key", wishes.session_public_key.is_some()),
         ("privy-url", wishes.privy_url.is_some()),

@@ -1,11 +1,12 @@
 //! What an onboarding came to: files for whoever goes on, and what it took.
 
 use super::{
+    bounds::Bounds,
     folder::{GolemFile, GolemWallet, written},
     runway,
 };
 use crate::answer::{Answer, Failure};
-use alloy::primitives::U256;
+use alloy::primitives::{Address, U256};
 use anyhow::anyhow;
 use golem_chain::{Costs, Node, Onboarded, Prompt, Provisioned, Wished, provisioning};
 use golem_custody::{CustodyMode, Means, Onboarding, Runway, WalletApp};
@@ -21,6 +22,8 @@ pub(super) struct Shown<'a> {
     pub(super) was_done: bool,
     pub(super) wished: Wished,
     pub(super) app: Option<WalletApp>,
+    /// What a wallet may hold.
+    pub(super) tokens: Vec<Address>,
     pub(super) runway: Option<Runway>,
 }
 
@@ -64,6 +67,15 @@ impl Shown<'_> {
                     "account  {account}\nkey      {session}\ngrant    {}\n",
                     path.display()
                 ));
+                let bounds = Bounds::of(grant);
+                put("bounds", json!(bounds.as_ref().map(Bounds::json)));
+                if let Some(bounds) = bounds {
+                    text.push_str(&bounds.text());
+                } else if self.wished.mode == CustodyMode::LocalKey {
+                    text.push_str(
+                        "bounds   none but the charter's: nothing counts its calls, and gas money is in no daily sum\n",
+                    );
+                }
             }
             Means::Provided { wallet, address, policy } => {
                 file.account = *address;
@@ -72,6 +84,7 @@ impl Shown<'_> {
                     app_id: app.id().to_owned(),
                     id: wallet.clone(),
                     policy: policy.clone(),
+                    tokens: self.tokens.clone(),
                 });
                 put("account", json!(address));
                 put("wallet", json!({ "id": wallet, "address": address, "policy": policy }));

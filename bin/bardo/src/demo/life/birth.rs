@@ -1,6 +1,8 @@
 //! Onboarding, and the first days.
 
-use super::{BUY, DAY, DAYS, DEPOSIT, HEARTBEAT, INFERENCE, LANDLORD, Play, STRATEGY, number};
+use super::{
+    BUY, CHILD_BUY, DAY, DAYS, DEPOSIT, HEARTBEAT, INFERENCE, LANDLORD, Play, STRATEGY, number,
+};
 use crate::demo::{Narrator, dollars, people};
 use alloy::primitives::{B256, Bytes, U256};
 use anyhow::{Context as _, Result, bail, ensure};
@@ -38,6 +40,7 @@ impl Play {
         };
         let mut law = book.charter(&parties, MortalityTimeWindow::new(1, 2)?);
         let bounds = MoodBounds { min_pleasure: -4, max_arousal: 100, min_dominance: -100 };
+        law.replicants = true;
         law.mood = Some(CharterMood { bounds, classes: Classes::of(&[Class::Swap]) });
         let rule = Rule::GolemCharter(Box::new(law));
         self.folder.write("charter.json", &serde_json::to_string(&parameters(&rule)?)?)?;
@@ -55,6 +58,8 @@ impl Play {
             "onboard",
             "--mode",
             "local",
+            // It has a Replicant, and takes gas money from its account.
+            "--by-charter-alone",
             "--session-password-file",
             &password,
             "--data",
@@ -176,11 +181,16 @@ impl Play {
             asleep && !reply.yes() && reply.field("code") == "CAV-DREAMING",
             || reply.words(),
         );
+        Ok(())
+    }
+
+    pub(super) async fn four_days(&mut self, narrator: &mut Narrator) -> Result<()> {
+        let book = self.chain.book().clone();
         self.until(self.born + 4 * DAY - 3 * 3_600).await?;
         let (bought, left) = (self.done(), self.balance(book.usdc, self.account).await?);
         narrator.step(
             "four days: it buys once a day, and sleeps every night",
-            bought == 4 && left == dollars(DEPOSIT - 4 * BUY),
+            bought == 4 && left == dollars(DEPOSIT - 4 * BUY - CHILD_BUY),
             || {
                 format!(
                     "{bought} trades, {} of dollars left",

@@ -7,7 +7,7 @@ use alloy::{
     providers::Provider as _,
     sol_types::SolCall as _,
 };
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::{defi::Erc20, framework::DELEGATION_MANAGER};
 use golem_custody::{Execution, Redemption};
 use golem_delegation::{Delegation, PermissionContext, blast_radius::Dollars};
@@ -15,6 +15,7 @@ use golem_delegation::{Delegation, PermissionContext, blast_radius::Dollars};
 impl Play {
     pub(super) async fn theft(&mut self, narrator: &mut Narrator) -> Result<()> {
         self.until(self.born + 10 * DAY).await?;
+        self.wants_another_key().await?;
         let process = self.process.take().context("the Golem does not run")?;
         process.stop().await?;
         let key = self.key()?;
@@ -22,7 +23,7 @@ impl Play {
         let total: U256 = radius.field("total").parse().context("no blast radius")?;
         let before = self.worth(key).await?;
         narrator.step(
-            "its machine is broken into, and its key stolen. Before anything happens, this is the most that it can cost",
+            "its machine is broken into, and its key stolen: its owner asks for another. Before anything happens, this is the most that it can cost",
             radius.yes() && !total.is_zero() && total < U256::from(before),
             || format!("{} of {}: {}", Dollars(total), people::cents(before), radius.field("sentence")),
         );
@@ -63,7 +64,15 @@ impl Play {
         self.again(narrator).await
     }
 
-    /// The Golem goes on with the key that it had asked for.
+    /// Somebody is on its machine: its owner asks for another key before he takes it off the net.
+    async fn wants_another_key(&mut self) -> Result<()> {
+        let asked = self.as_owner(&["golem", "rotate", "--data", &self.path("golem")])?;
+        ensure!(asked.yes(), "no other key was asked for: {}", asked.field("reason"));
+        // It wakes for its owner's word.
+        self.tick().await
+    }
+
+    /// The Golem goes on with the key that its owner asked for.
     async fn again(&mut self, narrator: &mut Narrator) -> Result<()> {
         let before = self.done();
         let letter = self.signs_for_next()?;

@@ -84,6 +84,36 @@ async fn more_time_counts_once_it_is_verified_and_what_is_no_letter_stops_nobody
     Ok(())
 }
 
+/// SPEC G11: other limits are one signature and no transaction, and what is above them is refused from the next deed on.
+#[tokio::test]
+async fn an_owner_adjusts_its_limits_by_a_signature() -> Result<()> {
+    let scene = Scene::local().await?;
+    let golem = scene.runs_local()?;
+    let tick = golem.does()?;
+    assert_eq!(tick["deeds"][0]["outcome"], "done", "{tick}");
+    let sent = scene.owner.sent(&scene.stage).await?;
+    assert_eq!(scene.owner("adjust", &[])?.code, 2, "nothing is named");
+
+    let adjusted = scene.owner("adjust", &["--cap", "40000000", "--days", "5"])?;
+    assert_eq!(adjusted.code, 0, "{adjusted:?}");
+    let json = adjusted.json()?;
+    assert_eq!((&json["spendCap"], &json["epoch"]), (&40_000_000.into(), &2.into()));
+    let file = json["file"].as_str().context("no file")?.to_owned();
+    assert_eq!(scene.answer(file.rsplit('/').next().context("no name")?)?, "it is in use");
+    let tick = scene.does_after(&golem, DAY).await?;
+    assert_eq!(tick["deeds"][0]["outcome"], "refused", "{tick}");
+    assert_eq!(scene.status()?["expiresAt"], json["until"]);
+    assert_eq!(scene.owner.sent(&scene.stage).await?, sent, "one signature, and no transaction");
+
+    // And as much again as it needs.
+    assert_eq!(scene.owner("adjust", &["--cap", "500000000"])?.code, 0);
+    super::until("the third grant", || Ok(scene.status()?["epoch"] == 3))?;
+    let tick = scene.does_after(&golem, DAY).await?;
+    assert_eq!(tick["deeds"][0]["outcome"], "done", "{tick}");
+    golem.stops()?;
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_key_that_is_due_follows_once_its_owner_has_signed() -> Result<()> {
     let scene = Scene::local().await?;
@@ -105,8 +135,7 @@ async fn a_key_that_is_due_follows_once_its_owner_has_signed() -> Result<()> {
     let new = granted.json()?["key"].clone();
     ensure!(new != old, "{new}");
     super::until("the next key", || Ok(scene.status()?["key"] == new))?;
-    scene.later(DAY).await?;
-    let tick = golem.does()?;
+    let tick = scene.does_after(&golem, DAY).await?;
     assert_eq!(tick["deeds"][0]["outcome"], "done", "{tick}");
     let history = scene.golem("history", &["--limit", "500"])?.json()?;
     let events = history["events"].as_array().context("no events")?;

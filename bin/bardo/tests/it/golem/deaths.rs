@@ -1,9 +1,26 @@
 //! INV-6: a process that is lost, and one whose owner ends it.
 
-use super::{DAY, HOUR, Scene, until};
-use crate::command::Key;
-use anyhow::{Result, ensure};
-use bardo_testkit::dollars;
+use super::{DAY, HOUR, Process, Scene, until};
+use crate::command::{Key, bardo};
+use alloy::primitives::{Bytes, U256};
+use anyhow::{Context as _, Result, ensure};
+use bardo_bindings::framework::DELEGATION_MANAGER;
+use bardo_store::{Store, StoreConfig};
+use bardo_testkit::{dollars, fixed_signer};
+use golem_chain::environment;
+use golem_custody::{Runway, Runways};
+use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, Rule, terms::Timestamp};
+use serde_json::json;
+
+impl Scene {
+    /// Letters of its owner's that wait for it.
+    fn letters(&self) -> Result<usize> {
+        let inbox = self.data().join("inbox");
+        let Ok(found) = std::fs::read_dir(inbox) else { return Ok(0) };
+        let all: Vec<_> = found.collect::<Result<_, _>>()?;
+        Ok(all.iter().filter(|one| one.file_name().to_string_lossy().ends_with(".json")).count())
+    }
+}
 
 /// Killed as soon as its log has the step, whatever it was about to do next: what was given up with the process is wanted again, and
 /// what was signed is bought once.
@@ -71,8 +88,108 @@ async fn its_owner_ends_it_by_one_transaction() -> Result<()> {
     let run = scene.golem("run", &["--rpc", scene.rpc(), "--password-file", &pw])?;
     ensure!(run.code == 1 && run.stdout.contains("it is dead"), "{run:?}");
     ensure!(!scene.data().join("session-key.json").exists(), "a key was born for the dead");
+    // D13: nobody feeds it, and it needs no key.
+    for (verb, words) in
+        [("feed", &["--days", "30"][..]), ("feed", &["--phase", "stable"]), ("grant", &[])]
+    {
+        let no = scene.owner(verb, words)?;
+        ensure!(no.code == 1 && no.stdout.contains("it is dead"), "{verb}: {no:?}");
+    }
+    assert_eq!(scene.letters()?, 0, "it was signed for all the same");
     let again = scene.owner("kill", &[])?;
     ensure!(again.code == 0 && again.json()?["transaction"].is_null(), "{again:?}");
+    Ok(())
+}
+
+/// D13, D19, D21: behind Acceptance it takes no Feed, and whoever watches is told when its death does not go on.
+#[tokio::test]
+async fn a_death_that_waits_takes_no_feed_and_is_watched_until_its_end() -> Result<()> {
+    let scene = Scene::open().await?;
+    let golem = scene.runs(&[])?;
+    let key = golem.says("born")?["born"].as_str().context("no key")?.to_owned();
+    scene.onboards(&["--mode", "vault", "--session", &key])?;
+    golem.does()?;
+    // Its key goes with its process: what it holds cannot be settled by the next one.
+    golem.lost()?;
+    let golem = scene.runs(&[])?;
+    golem.says("tick")?;
+    assert_eq!(scene.owner("kill", &[])?.code, 0);
+    golem.says("waits")?;
+    let look = || scene.golem("watch", &["--rpc", scene.rpc(), "--once"]);
+
+    let no = scene.owner("feed", &["--days", "30"])?;
+
+    ensure!(no.code == 1 && no.stdout.contains("its death is accepted"), "{no:?}");
+    assert_eq!(scene.letters()?, 0);
+    let dies = look()?;
+    let said = dies.json()?;
+    assert_eq!((dies.code, &said["closed"], &said["dies"]), (0, &false.into(), &true.into()));
+    // Nobody starts it again.
+    golem.lost()?;
+    let watcher =
+        Process::start(&["golem", "watch", "--data", &scene.path("golem"), "--rpc", scene.rpc()])?;
+    scene.later(4 * HOUR).await?;
+    let gone = look()?;
+    assert_eq!(gone.code, 1, "{gone:?}");
+    assert_eq!(gone.json()?["event"]["kind"], "heartbeatAnomaly", "{gone:?}");
+    assert_eq!(watcher.says("event")?["event"]["kind"], "heartbeatAnomaly");
+    Ok(())
+}
+
+/// D19: a Golem ends its own side alone. Its owner is told which grant is his to end, and by which command, until he has done it.
+#[tokio::test]
+async fn an_owner_is_told_which_grant_is_his_to_end() -> Result<()> {
+    let scene = Scene::local().await?;
+    let golem = scene.runs_local()?;
+    golem.does()?;
+    golem.stops()?;
+    let status = scene.status()?;
+    let session = serde_json::from_value(status["key"].clone())?;
+    let expires_at = scene.stage.now().await? + 60 * DAY;
+    let end =
+        environment().caveat(&Rule::Timestamp(Timestamp { after: 0, before: expires_at.into() }));
+    let grant = Delegation {
+        delegate: session,
+        delegator: scene.owner.address,
+        authority: ROOT_AUTHORITY,
+        caveats: vec![end?.context("no such enforcer")?],
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    };
+    let grant = fixed_signer(0x61)?.grant(&scene.stage.domain(), grant)?;
+    let runway = Runway {
+        chain_id: scene.stage.node().chain_id(),
+        owner: scene.owner.address,
+        session,
+        token: Some(scene.stage.book().usdc),
+        manager: DELEGATION_MANAGER,
+        context: PermissionContext::new(vec![grant])?.encode(),
+        dependencies: Vec::new(),
+        per_day: dollars(1),
+        most: dollars(60),
+        expires_at,
+    };
+    let golem = serde_json::from_value(status["golem"].clone())?;
+    let config = StoreConfig { folder: scene.data(), golem, max_pages: None };
+    let store = Store::open(&config, None)?;
+    Runways::new(&store).keep(&runway, scene.stage.now().await?).await?;
+    drop(store);
+    assert_eq!(scene.status()?["asks"], json!([]));
+    let golem = scene.runs_local()?;
+    golem.says("awake")?;
+    assert_eq!(scene.owner("kill", &[])?.code, 0);
+    assert_eq!(golem.says("ended")?["ended"], "died");
+
+    let asked = scene.status()?["asks"][0].clone();
+
+    assert_eq!(asked["what"], "revoke", "{asked}");
+    let words = asked["words"].as_str().context("no words")?;
+    let context = scene.path("golem/legacy/runway.context");
+    ensure!(words.contains("bardo delegation revoke --context legacy/runway.context"), "{words}");
+    let revoke = ["delegation", "revoke", "--rpc", scene.rpc(), "--context", &context];
+    let revoked = bardo([&revoke[..], &["--key-file", &scene.owner.file]].concat())?;
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+    assert_eq!(scene.status()?["asks"], json!([]));
     Ok(())
 }
 

@@ -3,12 +3,14 @@
 use super::{HOUR, Process, Scene};
 use crate::command::bardo;
 use anyhow::{Context as _, Result, ensure};
-use bardo_testkit::{Fault, Proxy};
+use bardo_testkit::{Fault, Proxy, dollars};
 use serde_json::json;
 use std::{
     fs,
     io::{Read as _, Write as _},
     net::TcpStream,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
     sync::Arc,
     time::Duration,
 };
@@ -45,6 +47,74 @@ async fn what_is_off_is_refused_before_anything_is_done() -> Result<()> {
         assert_eq!(ran.code, 2, "{verb}: {ran:?}");
     }
     assert_eq!(scene.kinds()?.len(), before);
+    Ok(())
+}
+
+/// INV-6, P8: a cap over all Golems of an owner has one ledger that all of them count in, or none of them starts.
+#[tokio::test]
+async fn an_owners_cap_is_counted_in_one_ledger_by_all_of_his_golems() -> Result<()> {
+    let scene = Scene::local().await?;
+    let (other, pw) = (scene.path("other"), scene.path("pw"));
+    fs::create_dir(&other)?;
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o700))?;
+    for file in ["STRATEGY.md", "HEARTBEAT.md"] {
+        fs::copy(scene.data().join(file), Path::new(&other).join(file))?;
+    }
+    let salt = format!("0x{}", "02".repeat(32));
+    let onboard = |data: &str, more: &[&str]| {
+        let whose = ["--rpc", scene.rpc(), "--data", data, "--key-file", &scene.owner.file];
+        let mode = ["--mode", "local", "--session-password-file", &pw, "--days", "60", "--json"];
+        bardo([&["onboard"][..], &whose, &mode, more].concat())
+    };
+    let ran = onboard(&other, &["--salt", &salt])?;
+    ensure!(ran.code == 0, "{ran:?}");
+    let run = |data: &str| {
+        ["golem", "run", "--data", data, "--rpc", scene.rpc(), "--password-file", &pw]
+            .map(str::to_owned)
+    };
+    let refused =
+        |data: &str| bardo(run(data).into_iter().chain(["--json".to_owned()]).collect::<Vec<_>>());
+    let tables = [scene.path("golem"), other.clone()];
+    let first: Vec<_> = tables
+        .iter()
+        .map(|data| fs::read_to_string(Path::new(data).join("golem.toml")))
+        .collect::<Result<_, _>>()?;
+    let writes = |ledger: &str| -> Result<()> {
+        for (data, file) in tables.iter().zip(&first) {
+            let life =
+                format!("{file}\n[life]\nowner-day = 60000000\nask-above = 900000000\n{ledger}");
+            fs::write(Path::new(data).join("golem.toml"), life)?;
+        }
+        Ok(())
+    };
+
+    // A ledger of each one's own is that cap for each of them.
+    for ledger in ["", "owner-ledger = \"mine.db\"\n", "owner-ledger = \"../golem/mine.db\"\n"] {
+        writes(ledger)?;
+        let ran = refused(&tables[0])?;
+        ensure!(ran.code == 2 && ran.stdout.contains("owner-ledger"), "{ledger}: {ran:?}");
+        let ran = onboard(&tables[0], &[])?;
+        ensure!(ran.code == 2 && ran.stdout.contains("owner-ledger"), "{ledger}: {ran:?}");
+    }
+    writes("owner-ledger = \"../shared/owner.db\"\n")?;
+    let golems = [&tables[0], &tables[1]].map(|data| {
+        let words = run(data);
+        Process::start(&words.each_ref().map(String::as_str))
+    });
+    let mut outcomes = Vec::new();
+    for golem in &golems {
+        let Ok(golem) = golem else { anyhow::bail!("it did not start") };
+        let told = golem.does()?;
+        outcomes.push(told["deeds"][0]["outcome"].as_str().context("no outcome")?.to_owned());
+    }
+
+    // Each wants fifty, and there are sixty.
+    outcomes.sort();
+    assert_eq!(outcomes, ["done", "refused"]);
+    assert_eq!(scene.dollars().await?, dollars(950));
+    for golem in golems {
+        golem?.stops()?;
+    }
     Ok(())
 }
 

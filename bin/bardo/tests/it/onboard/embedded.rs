@@ -17,7 +17,12 @@ use serde_json::json;
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 impl Scene {
-    fn embedded(&self, fake: &FakePrivy, key: &AuthorizationKey, words: &[&str]) -> Result<Ran> {
+    pub(super) fn embedded(
+        &self,
+        fake: &FakePrivy,
+        key: &AuthorizationKey,
+        words: &[&str],
+    ) -> Result<Ran> {
         let (url, public, pw) = (fake.url().as_str(), key.public().to_string(), self.path("pw"));
         let (secret, keeper) = (self.path("secret"), self.path("keeper.json"));
         let whose = [
@@ -30,6 +35,7 @@ impl Scene {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the service and its rules are what is tried")]
 /// What the Golem asks for, by bounds that are wider than the policy: the policy is what is tried.
 async fn approves(
     scene: &Scene,
@@ -57,7 +63,7 @@ async fn approves(
     let data = Erc20::approveCall { spender, amount }.abi_encode();
     let tx = WalletTransaction::new(&plan, book.usdc, U256::ZERO, data.into(), 100_000);
     match bounds.permit(tx, &ClearingPolicy::default(), U256::from(u64::MAX), now) {
-        Permit::Granted(permitted) => Ok(wallet.sign(&permitted, now, 0).await?),
+        Permit::Granted(permitted) => Ok(wallet.sign(permitted, now, 0).await?),
         Permit::Refused(denial) => bail!("{denial}"),
     }
 }

@@ -9,14 +9,19 @@ use alloy::{
     rpc::types::TransactionRequest,
     sol_types::SolCall,
 };
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use bardo_bindings::{defi::Erc20, framework::DELEGATION_MANAGER};
 use bardo_store::{Store, StoreConfig};
 use bardo_testkit::{STIPEND, Stage, dollars, fair_swap};
-use golem_chain::{LanePolicy, environment, observe};
+use golem_chain::{LanePolicy, environment, local::CharterParties, observe};
 use golem_custody::{DailyCosts, Keys, Password};
-use golem_delegation::{PermissionContext, blast_radius::BlastRadius};
-use golem_runtime::{Documents, Golem, Provisions, Waking};
+use golem_delegation::{
+    PermissionContext, Rule, blast_radius::BlastRadius, terms::MortalityTimeWindow,
+};
+use golem_runtime::{
+    Dca, DeathTrigger, Documents, Errand, Golem, Outcome, Passing, Provisions, Rearing, Replicant,
+    Spawning, Waking,
+};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -34,12 +39,19 @@ use tempfile::TempDir;
 pub(crate) const HOUR: u64 = 3_600;
 const HEARTBEAT: &str = "- every: 6h\n- dream: 6h every 24h\n";
 
+fn lane() -> LanePolicy {
+    LanePolicy { confirmations: 1, poll: Duration::from_millis(20), ..LanePolicy::default() }
+}
+
 pub(crate) struct Lived {
     pub(crate) stage: Stage,
     pub(crate) owner: Key,
     pub(crate) golem: B256,
     pub(crate) account: Address,
     pub(crate) session: Address,
+    /// A child's key, and its name.
+    pub(crate) child: Address,
+    pub(crate) replicant: B256,
     /// The block before everything.
     pub(crate) began: u64,
     /// What a thief could have taken, as it was seen then, by block.
@@ -69,6 +81,8 @@ impl Lived {
             golem: B256::ZERO,
             account: Address::ZERO,
             session: Address::ZERO,
+            child: Address::ZERO,
+            replicant: B256::ZERO,
             began,
             at_risk: BTreeMap::new(),
             thefts: 0,
@@ -84,10 +98,13 @@ impl Lived {
                 "onboard",
                 "--mode",
                 "local",
+                "--by-charter-alone",
                 "--session-password-file",
                 &pw,
                 "--days",
                 "60",
+                "--charter",
+                &lived.charter()?,
                 "--deposit",
                 &deposit,
                 "--data",
@@ -104,14 +121,80 @@ impl Lived {
         Ok(lived)
     }
 
+    /// By which children may act.
+    fn charter(&self) -> Result<String> {
+        let owner = self.owner.address;
+        let parties = CharterParties {
+            golem_id: B256::ZERO,
+            owner,
+            account: owner,
+            agent_key: owner,
+            epoch: 1,
+        };
+        let mut law = self.stage.book().charter(&parties, MortalityTimeWindow::new(1, 2)?);
+        law.replicants = true;
+        let shown = serde_json::to_value(Rule::GolemCharter(Box::new(law)))?;
+        fs::write(self.path("charter.json"), shown["params"].to_string())?;
+        Ok(self.path("charter.json"))
+    }
+
+    /// A child of forty dollars and a day, that spends thirty of them.
+    async fn bears(&mut self, golem: &Golem) -> Result<()> {
+        let keys = Keys::hosted();
+        let asked = golem.asks_for_a_child(B256::repeat_byte(0x0c)).await?;
+        let introduced = Replicant::introduces(&keys, asked).await?;
+        let errand = Errand {
+            budget: 40_000_000,
+            lifespan: 24 * HOUR,
+            targets: vec![],
+            methods: vec![],
+            calls: None,
+        };
+        let Spawning::Spawned(inheritance) = golem.spawns(&errand, &introduced).await? else {
+            bail!("no child")
+        };
+        self.child = introduced.introduction.child;
+        self.replicant = inheritance.replicant;
+        self.stage.fund(self.child, STIPEND, U256::ZERO).await?;
+        let config = StoreConfig {
+            folder: self.folder.path().join("child"),
+            golem: inheritance.replicant,
+            max_pages: None,
+        };
+        let (now, book) = (Arc::clone(&self.now), self.stage.book());
+        let rearing = Rearing {
+            node: self.stage.node().clone(),
+            store: Arc::new(Store::open(&config, None)?),
+            keys,
+            inheritance: *inheritance,
+            constitution: fs::read_to_string(self.data().join("CONSTITUTION.md"))?,
+            strategist: Arc::new(Dca {
+                sell: book.usdc,
+                buy: book.weth,
+                micro_dollars: 30_000_000,
+                every: HOUR,
+            }),
+            owner_day: None,
+            lane: lane(),
+            clock: Arc::new(move || now.load(Ordering::Relaxed)),
+        };
+        let mut child = Replicant::wake(rearing).await?.map_err(|denial| anyhow!("{denial}"))?;
+        let stirred = child.tick().await?;
+        ensure!(matches!(&stirred.deeds[..], [(_, Outcome::Done)]), "{stirred:?}");
+        Ok(())
+    }
+
     /// Days of trades and dreams, a fall, a Feed, a theft, a revocation.
     pub(crate) async fn whole() -> Result<Self> {
         let strategy =
             "- strategy: dca\n- sell: settlement\n- buy: weth\n- amount: $50\n- every: 12h\n";
         let mut lived = Self::onboarded(strategy).await?;
         let mut golem = lived.wakes().await?;
-        for _ in 0..9 {
+        for number in 0..9 {
             lived.ticks(&mut golem).await?;
+            if number == 0 {
+                lived.bears(&golem).await?;
+            }
             lived.later(6 * HOUR).await?;
         }
         let price = i64::try_from(lived.stage.book().eth_price)? * 100_000_000;
@@ -139,14 +222,35 @@ impl Lived {
         lived.owner_writes(&["delegation", "revoke", "--golem"])?;
         lived.later(HOUR).await?;
         lived.ticks(&mut golem).await?;
+        lived.dies(&mut golem, DeathTrigger::GrantEnded).await?;
         Ok(lived)
+    }
+
+    /// Two buys, and a death whose grant still does what it says: what it holds is settled by it.
+    pub(crate) async fn settled() -> Result<Self> {
+        let strategy =
+            "- strategy: dca\n- sell: settlement\n- buy: weth\n- amount: $50\n- every: 12h\n";
+        let mut lived = Self::onboarded(strategy).await?;
+        let mut golem = lived.wakes().await?;
+        for _ in 0..3 {
+            lived.ticks(&mut golem).await?;
+            lived.later(6 * HOUR).await?;
+        }
+        lived.dies(&mut golem, DeathTrigger::OwnerKillSwitch).await?;
+        Ok(lived)
+    }
+
+    async fn dies(&self, golem: &mut Golem, trigger: DeathTrigger) -> Result<()> {
+        let passing = golem.dies(trigger).await?;
+        ensure!(matches!(passing, Passing::Dead(_)), "{passing:?}");
+        Ok(())
     }
 
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("golem")
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.folder.path().join(name).display().to_string()
     }
 
@@ -211,11 +315,7 @@ impl Lived {
             payees: Vec::new(),
             consent: None,
             owner_day: None,
-            lane: LanePolicy {
-                confirmations: 1,
-                poll: Duration::from_millis(20),
-                ..LanePolicy::default()
-            },
+            lane: lane(),
             strategist: None,
             inbox: None,
             folder: None,

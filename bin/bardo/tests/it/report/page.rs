@@ -52,7 +52,7 @@ pub(crate) fn holds(figure: &Figure, story: &Value) -> Result<()> {
 }
 
 /// What a fact looks like in a form.
-fn shown(form: &str, fact: &Value) -> Result<String> {
+pub(crate) fn shown(form: &str, fact: &Value) -> Result<String> {
     let text = match fact {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -88,7 +88,7 @@ fn shown(form: &str, fact: &Value) -> Result<String> {
     })
 }
 
-fn grouped(digits: &str) -> String {
+pub(crate) fn grouped(digits: &str) -> String {
     let mut shown = String::new();
     for (left, digit) in (0..digits.len()).rev().zip(digits.chars()) {
         shown.push(digit);

@@ -25,7 +25,7 @@ async fn sign(
     tx: WalletTransaction,
     now: u64,
 ) -> Result<Answered<SignedTransaction>, WalletError> {
-    wallet.sign(&permitted(wallet.address(), tx), now, ROLL).await
+    wallet.sign(permitted(wallet.address(), tx), now, ROLL).await
 }
 
 fn idempotency(service: &FakeService) -> Vec<String> {
