@@ -34,7 +34,11 @@ pub(crate) use steps::{Advance, advance, load};
 use crate::{StoreError, place};
 use alloy_primitives::{Address, B256};
 use rusqlite::{Connection, OpenFlags, Savepoint, Transaction, TransactionBehavior, ffi};
-use std::{path::Path, time::Duration};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// The seconds of a rolling window.
 pub const DAY: u64 = 86_400;
@@ -47,6 +51,8 @@ pub const CLOCK_SLACK: u64 = 300;
 
 /// Pages that the log has before they are copied to where they belong: 16 MiB. Moving them costs two more waits for the disk.
 const CHECKPOINT: u32 = 4_000;
+/// The least room that is made in the log, in bytes, and the most: as much as it ever needs.
+const ROOM: (u64, u64) = (1 << 18, (CHECKPOINT as u64) << 12);
 
 /// Statements that stay prepared: all that are written over and over.
 const PREPARED: usize = 64;
@@ -63,6 +69,8 @@ pub(crate) struct Database {
     connection: Connection,
     /// The file's version for this connection, where nobody else may write: it changes with what others commit, and with nothing else.
     alone: Option<i64>,
+    /// The log beside the file, and how long it was when room was made in it.
+    log: (PathBuf, u64),
 }
 
 /// Writes that become durable together.
@@ -109,7 +117,7 @@ impl Database {
             connection.pragma_update(None, "max_page_count", pages).map_err(opening(path))?;
         }
         schema::migrate(&mut connection, path, &plan)?;
-        Ok(Self { connection, alone: None })
+        Ok(Self { connection, alone: None, log: (log_of(path), 0) })
     }
 
     /// Opens for reading alone: also what another process has locked, and what lies on a disk that cannot be written.
@@ -121,11 +129,11 @@ impl Database {
             let connection = Connection::open_with_flags(uri, flags).map_err(opening(path))?;
             connection.busy_timeout(PATIENCE).map_err(opening(path))?;
             schema::recognise(&connection, path, &kind.plan())?;
-            Ok(Self { connection, alone: None })
+            Ok(Self { connection, alone: None, log: (log_of(path), 0) })
         };
         place::database_or_nothing(path)?;
         let uri = uri(path);
-        let wal = path.with_extension("db-wal");
+        let wal = log_of(path);
         match open(&uri) {
             // Without a log beside it nobody writes to it, and no files are needed to read it.
             Err(StoreError::ReadOnly { .. } | StoreError::Sql { .. }) if !wal.exists() => {
@@ -140,6 +148,28 @@ impl Database {
     pub(crate) fn be_alone(&mut self) -> Result<(), rusqlite::Error> {
         self.alone = Some(version(&self.connection)?);
         Ok(())
+    }
+
+    /// Makes room in the log, where it has grown since: a commit that makes a file longer waits for the disk several times as long
+    /// as one that writes over what is there. What is behind the last commit of a log nobody reads; SQLite writes over it.
+    ///
+    /// Nobody else writes meanwhile. Where the disk has no room it stays as it was: this is no promise to anybody.
+    pub(crate) fn make_room(&mut self) -> io::Result<()> {
+        let (path, before) = self.log.clone();
+        let length = fs::metadata(&path)?.len();
+        let (least, most) = ROOM;
+        if length == before || length >= most {
+            self.log.1 = length;
+            return Ok(());
+        }
+        let batch = self.begin().map_err(io::Error::other)?;
+        let length = fs::metadata(&path)?.len();
+        let room = length.max(least).min(most.saturating_sub(length));
+        let made = place::lengthen(&path, room);
+        batch.take_back().map_err(io::Error::other)?;
+        // Where there is no room, it is looked for again when the log has grown.
+        self.log.1 = if made.is_ok() { length.saturating_add(room) } else { length };
+        made
     }
 
     /// Begins to write, with the file to itself.
@@ -300,6 +330,13 @@ fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError {
         }
         _ => StoreError::sql("opening the store")(error),
     }
+}
+
+/// Where SQLite keeps what is committed and not yet in the file.
+fn log_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
 }
 
 /// A path as SQLite's URI: what has a meaning there is escaped.

@@ -3,7 +3,7 @@
 use crate::StoreError;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
-    io,
+    io::{self, Write as _},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
@@ -39,6 +39,19 @@ pub(crate) fn database_or_nothing(path: &Path) -> Result<(), StoreError> {
         1..HEADER => Err(StoreError::NotADatabase { path: path.into() }),
         _ => Ok(()),
     }
+}
+
+/// Appends so many zeros to a file, and returns once the disk has them. Where it has no room for them, the file is what it was.
+pub(crate) fn lengthen(path: &Path, by: u64) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(path)?;
+    let end = file.metadata()?.len();
+    let zeros = vec![0; usize::try_from(by).map_err(io::Error::other)?];
+    let full = match file.write_all(&zeros).and_then(|()| file.sync_data()) {
+        Ok(()) => return Ok(()),
+        Err(full) => full,
+    };
+    file.set_len(end)?;
+    Err(full)
 }
 
 /// Makes the names in a folder durable.

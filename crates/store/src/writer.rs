@@ -213,6 +213,7 @@ impl Scribe {
         let mut next = None;
         // Who was answered asks again soon, as a rule: without waiting for him, callers fall into groups that pay for a commit each.
         let (mut crowd, mut linger) = (1, Duration::ZERO);
+        self.make_room();
         while let Some(first) = next.take().or_else(|| waiting.blocking_recv()) {
             let began = Instant::now();
             let mut names: Vec<IntentId> =
@@ -248,6 +249,14 @@ impl Scribe {
                 job.answer(failure);
             }
             self.sort_names_in();
+            self.make_room();
+        }
+    }
+
+    /// Behind the answers, so that nobody waits for it but who comes next. Without room a commit takes longer, and no more.
+    fn make_room(&mut self) {
+        if !self.stopped {
+            let _ = self.books.make_room();
         }
     }
 

@@ -105,8 +105,8 @@ async fn an_owner_adjusts_its_limits_by_a_signature() -> Result<()> {
     assert_eq!(scene.status()?["expiresAt"], json["until"]);
     assert_eq!(scene.owner.sent(&scene.stage).await?, sent, "one signature, and no transaction");
 
-    // And as much again as it needs.
-    assert_eq!(scene.owner("adjust", &["--cap", "500000000"])?.code, 0);
+    // And as much again as it needs, of time too: with three days left a Golem buys nothing.
+    assert_eq!(scene.owner("adjust", &["--cap", "500000000", "--days", "30"])?.code, 0);
     super::until("the third grant", || Ok(scene.status()?["epoch"] == 3))?;
     let tick = scene.does_after(&golem, DAY).await?;
     assert_eq!(tick["deeds"][0]["outcome"], "done", "{tick}");
