@@ -3,7 +3,7 @@
 //! Seen from outside of the process, by strace: nothing inside it could show that the system was asked and had answered.
 
 use crate::{
-    kit::{NO_CAPS, NOW, entry, folder, open},
+    kit::{NO_CAPS, NOW, entry, folder, open, records},
     roles::{dress, say},
 };
 use bardo_store::DATABASE;
@@ -114,4 +114,29 @@ fn a_trace_is_read_as_it_happened() {
 
     let expected = [Event::Written, Event::Told, Event::Synced, Event::Told, Event::Synced];
     assert_eq!(events(trace), expected);
+}
+
+/// A commit that makes the log longer waits for the disk several times as long as one that writes over what is there.
+#[test]
+fn commits_write_over_room_that_was_made_in_the_log() {
+    const SIZE: u64 = 20;
+    let folder = folder();
+    let runtime = Runtime::new().unwrap();
+    let store = open(folder.path());
+    let log = folder.path().join(format!("{DATABASE}-wal"));
+    let lengths: Vec<u64> = (0..SIZE)
+        .map(|number| {
+            let made = runtime.block_on(store.reserve(&entry(number, 1, NOW), &NO_CAPS)).unwrap();
+            assert_eq!(made, Reserving::Made);
+            fs::metadata(&log).unwrap().len()
+        })
+        .collect();
+
+    let grown = lengths.windows(2).filter(|two| two[0] != two[1]).count();
+
+    // Once past what was there when it was opened, and once for the room that was made behind it.
+    assert!(grown <= 2, "{lengths:?}");
+    assert_eq!(records(folder.path()).len() as u64, SIZE, "the room is no part of what was written");
+    drop(store);
+    assert_eq!(records(folder.path()).len() as u64, SIZE);
 }
