@@ -136,7 +136,11 @@ fn commits_write_over_room_that_was_made_in_the_log() {
 
     // Once past what was there when it was opened, and once for the room that was made behind it.
     assert!(grown <= 2, "{lengths:?}");
-    assert_eq!(records(folder.path()).len() as u64, SIZE, "the room is no part of what was written");
+    assert_eq!(
+        records(folder.path()).len() as u64,
+        SIZE,
+        "the room is no part of what was written"
+    );
     drop(store);
     assert_eq!(records(folder.path()).len() as u64, SIZE);
 }
