@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for FUZZ_SECONDS (120) and records the result with the hashes of its sources.
+# Runs every fuzz target for FUZZ_SECONDS (120), FUZZ_AT_ONCE (as many as there are cores) side by side, and records the result with the hashes of its sources.
 #
 #   tools/fuzz.sh SOURCE…
 #
@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds=${FUZZ_SECONDS:-120}
+at_once=${FUZZ_AT_ONCE:-$(nproc)}
 cargo_fuzz=0.13.2
 toolchain=${FUZZ_TOOLCHAIN:-nightly}
 unset CARGO_TARGET_DIR # cargo-fuzz builds with sanitizers, into fuzz/target
@@ -22,30 +23,43 @@ rustup run "$toolchain" cargo --version >/dev/null 2>&1 || rustup toolchain inst
 cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked --version "$cargo_fuzz"
 
 mkdir -p target/log target/fuzz
-ok=true
-rows=''
-for file in "${targets[@]}"; do
-  target=$(basename "$file" .rs)
-  log=target/log/fuzz-$target.log
+rm -f target/fuzz/*.row
+
+# One target, from start to its row; says in a line how it went.
+fuzz_one() {
+  local target=$1 log=target/log/fuzz-$1.log seeds=() marker status=0 execs crashes word=ok
   mkdir -p "fuzz/corpus/$target" "fuzz/artifacts/$target"
-  seeds=()
   [[ -d testdata/fuzz/$target ]] && seeds=("testdata/fuzz/$target")
   marker=$(mktemp target/fuzz/started.XXXXXX)
-  status=0
   cargo "+$toolchain" fuzz run "$target" "fuzz/corpus/$target" "${seeds[@]}" -- \
     -max_total_time="$seconds" -print_final_stats=1 >"$log" 2>&1 || status=$?
   execs=$(sed -n 's/^stat::number_of_executed_units: *\([0-9]*\).*/\1/p' "$log" | tail -n 1)
   crashes=$(find "fuzz/artifacts/$target" -type f -newer "$marker" | wc -l)
   rm -f "$marker"
   execs=${execs:-0}
-  word=ok
   if [[ $status -ne 0 || $crashes -ne 0 || $execs -eq 0 ]]; then
     word=FAIL
-    ok=false
     tail -n 40 "$log"
   fi
   printf '%-4s %-24s %12d runs %4d crashes\n' "$word" "$target" "$execs" "$crashes"
-  rows+="${rows:+,}{\"target\":\"$target\",\"seconds\":$seconds,\"execs\":$execs,\"crashes\":$crashes}"
+  printf '%s {"target":"%s","seconds":%d,"execs":%d,"crashes":%d}\n' \
+    "$word" "$target" "$seconds" "$execs" "$crashes" >"target/fuzz/$target.row"
+}
+
+# Built once, so that those that run side by side do not wait for each other's builds.
+cargo "+$toolchain" fuzz build >target/log/fuzz-build.log 2>&1 || { tail -n 40 target/log/fuzz-build.log; exit 1; }
+for file in "${targets[@]}"; do
+  while [[ $(jobs -rp | wc -l) -ge $at_once ]]; do wait -n || true; done
+  fuzz_one "$(basename "$file" .rs)" &
+done
+wait
+
+ok=true
+rows=''
+for file in "${targets[@]}"; do
+  row=target/fuzz/$(basename "$file" .rs).row
+  [[ -f $row && $(cut -d' ' -f1 "$row") == ok ]] || ok=false
+  [[ -f $row ]] && rows+="${rows:+,}$(cut -d' ' -f2- "$row")"
 done
 
 printf '{"ok":%s,"targets":[%s]}\n' "$ok" "$rows" >target/fuzz/result.json

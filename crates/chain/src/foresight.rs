@@ -26,20 +26,21 @@ use bardo_bindings::{
 };
 use golem_custody::{
     Act, BoxError, Counted, Denial, DenialCode, DryRun, Outcome, Preview, Receipt, Redemption,
-    SignedTransaction, Submit, TransactionPlan, given,
+    SignedTransaction, Submit, TransactionPlan, given, limit,
 };
 use golem_delegation::{SpendWindow, terms::GolemCharter};
 pub(crate) use leftover::arrived;
 use machine::{Machine, Made, Rules, Seen, Signers};
 use revm::{
     context::TxEnv,
-    context_interface::result::{EVMError, ExecutionResult},
+    context_interface::result::{EVMError, ExecutionResult, ResultGas},
     database_interface::DatabaseRef as _,
     primitives::hardfork::SpecId,
 };
 use state::{State, Unread};
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::Mutex;
+pub(crate) use toll::charged;
 pub(crate) use update::recorded;
 
 /// Most gas that one transaction may have (EIP-7825).
@@ -178,7 +179,7 @@ impl Foresight {
         for _ in 0..MOST_RUNS {
             let mut call = Call::of(redemption, redeemer);
             if let Gas::Remembered(gas) | Gas::Seen(gas) | Gas::More(gas) = gas {
-                call.gas = given(gas);
+                call.gas = limit(gas);
             }
             let accounts = redemption.contexts().map(|context| context.root().delegator);
             let (state, foreseen) = self.at(header.clone(), &call, accounts).await?;
@@ -191,13 +192,19 @@ impl Foresight {
                 (Outcome::Allowed(mut preview), Gas::Remembered(gas) | Gas::Seen(gas))
                     if preview.gas <= gas && gas <= given(preview.gas) =>
                 {
-                    preview.gas = self.with_parents_data(gas, &call, hash).await?;
+                    preview.gas = gas;
                     self.remember(kind, gas).await;
-                    return Ok(Outcome::Allowed(preview));
+                    return self
+                        .with_parents_data(preview, &call, hash)
+                        .await
+                        .map(Outcome::Allowed);
                 }
                 (Outcome::Allowed(mut preview), Gas::More(gas)) => {
-                    preview.gas = self.with_parents_data(gas, &call, hash).await?;
-                    return Ok(Outcome::Allowed(preview));
+                    preview.gas = gas;
+                    return self
+                        .with_parents_data(preview, &call, hash)
+                        .await
+                        .map(Outcome::Allowed);
                 }
                 (Outcome::Allowed(preview), _) => Gas::Seen(preview.gas),
                 // Less than before may be too little; who refused, and why, is asked with all there is.
@@ -219,23 +226,36 @@ impl Foresight {
 
     /// A part of Arbitrum's gas is for its parent chain's data: only its nodes know how much that is. One is asked once about a call
     /// in a block.
-    async fn with_parents_data(&self, gas: u64, call: &Call, at: B256) -> Result<u64, ChainFault> {
+    async fn with_parents_data(
+        &self,
+        mut preview: Preview,
+        call: &Call,
+        at: B256,
+    ) -> Result<Preview, ChainFault> {
         if !is_arbitrum(self.node.chain_id()) {
-            return Ok(gas);
+            return Ok(preview);
         }
         let mut known = self.estimates.lock().await;
         if known.0 != at {
             *known = (at, HashMap::default());
         }
         let asked = (call.from, call.to, call.value, call.data.clone());
-        if let Some(estimate) = known.1.get(&asked) {
-            return Ok(gas.max(*estimate));
+        let estimate = match known.1.get(&asked) {
+            Some(estimate) => *estimate,
+            None => {
+                let block = BlockId::hash_canonical(at);
+                let said = self.node.provider().estimate_gas(call.request()).block(block).await;
+                let estimate = said.map_err(rpc("an estimate of the redemption"))?;
+                known.1.insert(asked, estimate);
+                estimate
+            }
+        };
+        // What goes to the parent is not there for contracts to count.
+        if estimate > preview.gas {
+            preview.gas = estimate;
+            preview.gas_limit = preview.gas_limit.max(limit(estimate));
         }
-        let block = BlockId::hash_canonical(at);
-        let said = self.node.provider().estimate_gas(call.request()).block(block).await;
-        let estimate = said.map_err(rpc("an estimate of the redemption"))?;
-        known.1.insert(asked, estimate);
-        Ok(gas.max(estimate))
+        Ok(preview)
     }
 
     /// Keeps what a redemption of this kind took.
@@ -509,6 +529,11 @@ pub(crate) fn redeemed<'a>(
     })
 }
 
+/// What a run took, before refunds.
+fn spent(gas: &ResultGas) -> u64 {
+    gas.total_gas_spent().max(gas.floor_gas())
+}
+
 /// The verdict, or what must be read for one.
 fn verdict(
     state: &State,
@@ -588,7 +613,8 @@ fn verdict(
     Ok(Ok(match ran.result {
         ExecutionResult::Success { gas, .. } => Outcome::Allowed(Preview {
             block: state.block(),
-            gas: gas.total_gas_spent().max(gas.floor_gas()),
+            gas: spent(&gas),
+            gas_limit: call.gas,
             data_fee,
             changes: ran.changes,
             notes: ran.notes,
@@ -656,14 +682,27 @@ fn run(
     chain_id: u64,
     mut machine: Machine<'_>,
 ) -> Result<Result<Ran, String>, Unread> {
-    let Seen { result, made, failed } = match machine.run(call.transaction(chain_id, &state.within))
-    {
+    let seen = match machine.run(call.transaction(chain_id, &state.within)) {
         Ok(seen) => seen,
         Err(EVMError::Database(unread)) => return Err(unread),
         Err(other) => return Ok(Err(other.to_string())),
     };
+    let Seen { result, made, failed, glances } = seen;
     if let Some(unknown) = machine.built_in() {
         return Ok(Err(format!("{unknown} is built into this chain, and not into this machine")));
+    }
+    // Whoever sees that he is only tried can behave until he is not.
+    if result.is_success() && glances.block {
+        let what = "what gas costs, or at who builds the block, at its chance or size";
+        return Ok(Err(format!(
+            "a contract that it calls looks at {what}, which is not known before"
+        )));
+    }
+    // Of a plain key it is known who sends; what a session account does may be a bundler's to send.
+    let by_account = || Ok(state.basic_ref(call.from)?.is_some_and(|it| !it.is_empty_code_hash()));
+    if result.is_success() && glances.sender && by_account()? {
+        let why = "a contract that it calls looks at who sends it, who may be any bundler";
+        return Ok(Err(why.to_owned()));
     }
     if !result.is_success() {
         let denial = failed.map(|failure| failure.explain(redemption));

@@ -3,11 +3,11 @@
 use crate::{
     ChainFault, Foresight, Node,
     following::Heard,
-    foresight::{arrived, recorded, redeemed},
+    foresight::{arrived, charged, recorded, redeemed},
     node::{LOOKS, Taken, asks_for_more},
 };
 use alloy::{
-    primitives::{Address, B256},
+    primitives::{Address, B256, U256},
     rpc::types::TransactionReceipt,
 };
 use async_trait::async_trait;
@@ -27,13 +27,17 @@ use std::{
 };
 use tokio::{
     sync::{Mutex, OwnedMutexGuard, watch},
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep, timeout, timeout_at},
 };
 
 /// Blocks before the one that something was judged on in which it is looked for too: a reorganisation may put it there.
 pub(crate) const BEFORE: u64 = 64;
 /// How often a place in the queue is looked for where another process used the key.
 const MOST_PLACES: usize = 3;
+/// Longer than anything is waited for.
+const NEVER: Duration = Duration::from_secs(30 * 365 * 86_400);
+/// How many of the last that took effect are kept, to be handed in again should a reorganisation undo them.
+const KEPT: usize = 64;
 /// Most blocks that are read at once to find who has a place.
 const WALK: usize = 128;
 
@@ -197,6 +201,8 @@ pub struct Lane<K> {
     afloat: std::sync::Mutex<Fleet>,
     /// A place that nobody has, below one that is ours, and since when it has been seen so.
     gap: std::sync::Mutex<Option<(u64, Instant)>>,
+    /// The last that were deep enough in the chain, by place. A reorganisation may go deeper.
+    deep: std::sync::Mutex<BTreeMap<u64, SignedTransaction>>,
 }
 
 /// By place, and of several for one place by name.
@@ -316,8 +322,20 @@ impl<K: SessionSigner> Lane<K> {
         let live = fleet.iter().filter(|(_, vessel)| vessel.given_up.is_none());
         let next = live.map(|((nonce, _), _)| nonce.saturating_add(1)).max().unwrap_or(0);
         let (next, afloat) = (Mutex::new(next), std::sync::Mutex::new(fleet));
-        let gap = std::sync::Mutex::default();
-        Ok(Self { foresight, submission, key, mandate, policy, clock, tell, next, afloat, gap })
+        let (gap, deep) = Default::default();
+        Ok(Self {
+            foresight,
+            submission,
+            key,
+            mandate,
+            policy,
+            clock,
+            tell,
+            next,
+            afloat,
+            gap,
+            deep,
+        })
     }
 
     /// The same, handing what is signed to another node: one that does not show it to everybody.
@@ -429,6 +447,13 @@ impl<K: SessionSigner> Lane<K> {
         let landing = self.landing(sent.afloat.act(), mined).await;
         self.displaced_by(sent).await;
         let (hash, block) = (mined.0.transaction_hash, mined.0.block_number.unwrap_or_default());
+        if let Some(bid) = sent.afloat.bids().find(|bid| bid.hash == hash) {
+            let mut deep = self.deep.lock().unwrap_or_else(PoisonError::into_inner);
+            deep.insert(sent.nonce, bid.clone());
+            while deep.len() > KEPT {
+                deep.pop_first();
+            }
+        }
         let ending = match &landing {
             // Whether it redeemed anything this node does not show: what it could have spent stays counted.
             Err(_) | Ok(Landing::Done(_) | Landing::Refused(_)) => Ending::Done { hash, block },
@@ -510,7 +535,8 @@ impl<K: SessionSigner> Lane<K> {
                 Ok(Sight::Nothing) if replaced || sent.afloat.is_forsaken() => {}
                 // What comes of it is seen when it is looked for next.
                 Ok(Sight::Nothing) if sent.bid_at.elapsed() >= self.policy.patience => {
-                    drop(self.again(&mut sent).await);
+                    let until = after(self.policy.give_up);
+                    drop(self.again(&mut sent, until).await);
                 }
                 Ok(Sight::Nothing) => {
                     let _ = self.submission.broadcast(sent.last()).await;
@@ -615,6 +641,19 @@ impl<K: SessionSigner> Lane<K> {
             _ => (place, Instant::now()),
         });
         *gap
+    }
+
+    /// Hands in again, as it was signed, what was deep in the chain and is in no block any more: what is sent next would wait behind
+    /// its place. `pending` is the first place that the node has nothing for, `next` the first that nothing was signed for.
+    async fn restore(&self, pending: u64, next: u64) {
+        let undone: Vec<_> = {
+            let deep = self.deep.lock().unwrap_or_else(PoisonError::into_inner);
+            deep.range(pending.min(next)..next).map(|(_, bid)| bid.clone()).collect()
+        };
+        for bid in undone {
+            // A node that was only behind says that it knows it.
+            let _ = self.submission.broadcast(&bid).await;
+        }
     }
 
     /// From rehearsal to the node's queue, one redemption at a time.
@@ -725,15 +764,14 @@ impl<K: SessionSigner> Lane<K> {
 
     /// Waits until one of the bids is deep enough in the chain.
     async fn settle(&self, sent: &mut Sent) -> Result<Mined, LaneFault> {
-        let began = Instant::now();
+        // Whoever was to be waited for so long is not waited for longer, whatever the node does.
+        let until = after(self.policy.give_up);
         let mut was_mined = false;
         let mut fault = sent.complaint.take();
         // From before the first look: a block that comes meanwhile is a reason to look again at once.
         let mut blocks = self.foresight.node().listen();
         loop {
-            // Whoever was to be waited for so long is not waited for longer, whatever the node does.
-            let left = self.policy.give_up.saturating_sub(began.elapsed());
-            match timeout(left, self.look(sent)).await.unwrap_or(Ok(Sight::Nothing)) {
+            match timeout_at(until, self.look(sent)).await.unwrap_or(Ok(Sight::Nothing)) {
                 Ok(Sight::Deep(mined)) => return Ok(mined),
                 Ok(Sight::Displaced) => {
                     return Err(LaneFault::Displaced { sender: self.sender(), nonce: sent.nonce });
@@ -746,16 +784,16 @@ impl<K: SessionSigner> Lane<K> {
                     if was_mined || sent.bid_at.elapsed() >= self.policy.patience =>
                 {
                     was_mined = false;
-                    fault = self.again(sent).await.err().or(fault);
+                    fault = self.again(sent, until).await.err().or(fault);
                 }
                 Ok(Sight::Nothing) if sent.held_back => {
-                    let said = self.submission.broadcast(sent.last()).await;
-                    sent.held_back = matches!(said, Ok(Taken::OneAtATime));
+                    let said = timeout_at(until, self.submission.broadcast(sent.last())).await;
+                    sent.held_back = matches!(said, Ok(Ok(Taken::OneAtATime)));
                 }
                 Ok(Sight::Nothing) => {}
                 Err(away) => fault = Some(away),
             }
-            if began.elapsed() >= self.policy.give_up {
+            if Instant::now() >= until {
                 let hash = sent.last().hash;
                 return Err(LaneFault::Unsettled { hash, nonce: sent.nonce, source: fault });
             }
@@ -867,43 +905,14 @@ impl<K: SessionSigner> Lane<K> {
     }
 
     /// Hands the last bid to the node again; one that it has had all the time, or does not take at its price, gets a better
-    /// one. Where it is refused for something else, those before it are handed in.
-    async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
+    /// one. Where it is refused for something else, those before it are handed in. No node is waited for beyond `until`.
+    async fn again(&self, sent: &mut Sent, until: Instant) -> Result<(), ChainFault> {
         sent.bid_at = Instant::now();
         let last = sent.last().clone();
-        // Some nodes say "known" to what they have, in words of their own, and some say its hash once more.
-        let had = self.submission.knows(last.hash).await;
-        match self.submission.broadcast(&last).await {
-            _ if had => {}
-            Ok(Taken::New) => return Ok(()),
-            // A better price does not help.
-            Ok(Taken::OneAtATime) => {
-                sent.held_back = true;
-                return Ok(());
-            }
-            // It is there.
-            Ok(Taken::Known | Taken::NonceUsed) => {}
-            Err(refused) if asks_for_more(&refused) => {}
-            Err(refused) => {
-                for bid in sent.afloat.bids().rev().skip(1) {
-                    if self.submission.broadcast(bid).await.is_ok() {
-                        return Ok(());
-                    }
-                }
-                return Err(refused);
-            }
-        }
-        // What waits for a place below it is not helped by a better price.
-        if let Ok(pending) = self.foresight.node().pending(self.sender()).await
-            && self.gap(pending).is_some_and(|(place, _)| place < sent.nonce)
-        {
+        let Ok(room) = timeout_at(until, self.handed_in_again(sent, &last)).await else {
             return Ok(());
-        }
-        // Who takes transactions in private need not know what others pay.
-        let market = self.foresight.node().offer().await?;
-        // What the key cannot pay nobody takes.
-        let purse = self.foresight.node().balance(self.sender()).await?;
-        let ceiling = self.policy.clearing.fee_ceiling.min(purse);
+        };
+        let Some((market, ceiling)) = room? else { return Ok(()) };
         let Some(least) = last.offer().map(Offer::raised) else { return Ok(()) };
         // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.
         for offer in [least.or_higher(market), least] {
@@ -916,10 +925,63 @@ impl<K: SessionSigner> Lane<K> {
             // Whatever will be said of it, it is signed and leaves: it has to be looked for too. One that nobody took is
             // handed in again with the next, better price.
             (self.tell)(sent.last().hash);
-            return self.submission.broadcast(sent.last()).await.map(|_| ());
+            let said = timeout_at(until, self.submission.broadcast(sent.last())).await;
+            return said.map_or(Ok(()), |said| said.map(|_| ()));
         }
         Ok(())
     }
+
+    /// Hands in what was bid, and says what others pay now and most that gas may cost in its place, where a better price would help.
+    async fn handed_in_again(
+        &self,
+        sent: &mut Sent,
+        last: &SignedTransaction,
+    ) -> Result<Option<(Offer, U256)>, ChainFault> {
+        // Some nodes say "known" to what they have, in words of their own, and some say its hash once more.
+        let had = self.submission.knows(last.hash).await;
+        match self.submission.broadcast(last).await {
+            _ if had => {}
+            Ok(Taken::New) => return Ok(None),
+            // A better price does not help.
+            Ok(Taken::OneAtATime) => {
+                sent.held_back = true;
+                return Ok(None);
+            }
+            // It is there.
+            Ok(Taken::Known | Taken::NonceUsed) => {}
+            Err(refused) if asks_for_more(&refused) => {}
+            Err(refused) => {
+                for bid in sent.afloat.bids().rev().skip(1) {
+                    if self.submission.broadcast(bid).await.is_ok() {
+                        return Ok(None);
+                    }
+                }
+                return Err(refused);
+            }
+        }
+        // What waits for a place below it is not helped by a better price.
+        if let Ok(pending) = self.foresight.node().pending(self.sender()).await
+            && self.gap(pending).is_some_and(|(place, _)| place < sent.nonce)
+        {
+            return Ok(None);
+        }
+        // Who takes transactions in private need not know what others pay.
+        let node = self.foresight.node();
+        let market = node.offer().await?;
+        // What the key cannot pay nobody takes; what is sent along, and what a rollup charges for data, is not there for gas.
+        let act = sent.afloat.act();
+        let purse = node.balance(self.sender()).await?.saturating_sub(act.coins());
+        let data = charged(node, act.calldata().len()).await?;
+        let data = data.saturating_add(data >> 2);
+        let ceiling = self.policy.clearing.fee_ceiling.min(purse).saturating_sub(data);
+        Ok(Some((market, ceiling)))
+    }
+}
+
+/// When so much time will have passed; where no clock goes so far, when nobody waits any more.
+pub(crate) fn after(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or_else(|| now + NEVER)
 }
 
 /// Waits for another block where somebody follows them, and no longer than `poll`.
@@ -971,6 +1033,7 @@ impl<K: SessionSigner> Submit for Road<'_, K> {
         if node.replaces().is_some() {
             return Ok(plan);
         }
+        self.lane.restore(plan.nonce, self.next).await;
         if let Some((place, bid)) = self.lane.vacant(plan.nonce, self.next).await? {
             return Ok(plan.over(place, bid));
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
-    lane::{BEFORE, shown},
+    lane::{BEFORE, after, shown},
     node::{LOOKS, Taken, asks_for_more, rpc},
     printable,
     refusal::Failure,
@@ -29,7 +29,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::{
     sync::Mutex,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep, timeout_at},
 };
 use url::Url;
 
@@ -374,26 +374,11 @@ impl<K: SessionSigner> Operations<K> {
     }
 
     /// Hands the last bid to the bundler again. One that it has had all the time, or does not take at its price, gets a
-    /// better one. Where it is refused for something else, those before it are handed over.
-    async fn again(&self, sent: &mut Sent) -> Result<(), ChainFault> {
-        let had = self.knows(sent.last()).await;
-        match self.hand_over(sent.last()).await {
-            Ok(Taken::New) if !had => return Ok(()),
-            Ok(_) => {}
-            Err(refused) if had || asks_for_more(&refused) => {}
-            Err(refused) => {
-                for bid in sent.afloat.bids().rev().skip(1) {
-                    if self.hand_over(bid).await.is_ok() {
-                        return Ok(());
-                    }
-                }
-                return Err(refused);
-            }
-        }
+    /// better one. Where it is refused for something else, those before it are handed over. Nobody is waited for beyond `until`.
+    async fn again(&self, sent: &mut Sent, until: Instant) -> Result<(), ChainFault> {
+        let Ok(room) = timeout_at(until, self.handed_over_again(sent)).await else { return Ok(()) };
+        let Some((market, ceiling)) = room? else { return Ok(()) };
         let least = sent.last().plan.offer.raised();
-        let market = self.price().await?;
-        // What the account cannot pay nobody takes.
-        let ceiling = self.policy.clearing.fee_ceiling.min(self.purse().await?);
         // What the market asks, or the least that replaces the last bid, if that is all that the ceiling has room for.
         for offer in [least.or_higher(market), least] {
             // At its ceiling a price stays what it is, and the operation waits.
@@ -406,21 +391,43 @@ impl<K: SessionSigner> Operations<K> {
             }
             // Whatever will be said of it, it is signed and leaves: it has to be looked for too.
             (self.tell)(sent.last().hash);
-            return self.hand_over(sent.last()).await.map(|_| ());
+            let said = timeout_at(until, self.hand_over(sent.last())).await;
+            return said.map_or(Ok(()), |said| said.map(|_| ()));
         }
         Ok(())
+    }
+
+    /// Hands over what was bid, and says what others pay now and most that it may cost, where a better price would help.
+    async fn handed_over_again(&self, sent: &Sent) -> Result<Option<(Offer, U256)>, ChainFault> {
+        let had = self.knows(sent.last()).await;
+        match self.hand_over(sent.last()).await {
+            Ok(Taken::New) if !had => return Ok(None),
+            Ok(_) => {}
+            Err(refused) if had || asks_for_more(&refused) => {}
+            Err(refused) => {
+                for bid in sent.afloat.bids().rev().skip(1) {
+                    if self.hand_over(bid).await.is_ok() {
+                        return Ok(None);
+                    }
+                }
+                return Err(refused);
+            }
+        }
+        let market = self.price().await?;
+        // What the account cannot pay nobody takes.
+        let purse = self.purse().await?.saturating_sub(sent.afloat.act().coins());
+        Ok(Some((market, self.policy.clearing.fee_ceiling.min(purse))))
     }
 
     /// Waits until the entry point's event of one of the bids is deep enough in the chain.
     async fn settle(&self, sent: &mut Sent) -> Result<Landed, LaneFault> {
         let nonce = sent.place().saturating_to();
-        let began = Instant::now();
-        let mut handed_over = began;
+        let mut handed_over = Instant::now();
+        // Whoever was to be waited for so long is not waited for longer, whatever the node does.
+        let until = after(self.policy.give_up);
         let mut fault = sent.complaint.take();
         loop {
-            // Whoever was to be waited for so long is not waited for longer, whatever the node does.
-            let left = self.policy.give_up.saturating_sub(began.elapsed());
-            match timeout(left, self.look(sent)).await.unwrap_or(Ok(Sight::Nothing)) {
+            match timeout_at(until, self.look(sent)).await.unwrap_or(Ok(Sight::Nothing)) {
                 Ok(Sight::Deep(landed)) => return Ok(*landed),
                 Ok(Sight::Displaced) => {
                     return Err(LaneFault::Displaced { sender: self.address(), nonce });
@@ -428,12 +435,12 @@ impl<K: SessionSigner> Operations<K> {
                 Ok(Sight::Shallow) => handed_over = Instant::now(),
                 Ok(Sight::Nothing) if handed_over.elapsed() >= self.policy.patience => {
                     handed_over = Instant::now();
-                    fault = self.again(sent).await.err().or(fault);
+                    fault = self.again(sent, until).await.err().or(fault);
                 }
                 Ok(Sight::Nothing) => {}
                 Err(away) => fault = Some(away),
             }
-            if began.elapsed() >= self.policy.give_up {
+            if Instant::now() >= until {
                 return Err(LaneFault::Unsettled { hash: sent.last().hash, nonce, source: fault });
             }
             sleep(self.policy.poll).await;

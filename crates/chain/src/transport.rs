@@ -5,7 +5,7 @@ use alloy::{
     providers::{DynProvider, Provider as _, ProviderBuilder},
     rpc::{
         client::ClientBuilder,
-        json_rpc::{RequestPacket, ResponsePacket},
+        json_rpc::{RequestPacket, Response, ResponsePacket, SerializedRequest},
     },
     transports::{
         RpcError, TransportError, TransportErrorKind, TransportFut,
@@ -71,8 +71,8 @@ pub(crate) fn is_busy(error: &TransportError) -> bool {
     }
 }
 
-/// Makes a request again where the server was [busy](is_busy). A batch is answered as it is: which of its members failed, and at
-/// what, is for the one who asked. One that was refused as a whole is an error as a whole.
+/// Makes a request again where the server was [busy](is_busy), and of a batch the members that it was too busy for. At what else
+/// members failed is for the one who asked. A batch that was refused as a whole is an error as a whole.
 #[derive(Clone, Copy, Debug)]
 struct Repeating {
     most: u32,
@@ -117,26 +117,43 @@ where
         let mut inner = mem::replace(&mut self.inner, next);
         let most = self.most;
         Box::pin(async move {
-            let mut wait = BACKOFF;
-            for _ in 0..most {
-                let answer =
-                    inner.call(request.clone()).await.and_then(|said| whole(&request, said));
-                let refusal = match &answer {
-                    Err(error) if is_busy(error) => Some(error),
-                    _ => None,
+            let (mut request, mut wait) = (request, BACKOFF);
+            // What the members of a batch were answered that there was time for.
+            let mut kept = Vec::new();
+            for again in (0..=most).rev() {
+                let said = inner.call(request.clone()).await.and_then(|said| whole(&request, said));
+                let asked = match said {
+                    Err(error) if again > 0 && is_busy(&error) => asked_for(&error),
+                    Ok(ResponsePacket::Single(said)) if again > 0 && is_late(&said) => None,
+                    Ok(ResponsePacket::Batch(all)) => {
+                        let late = |one: &Response| again > 0 && is_late(one);
+                        let (late, done): (Vec<_>, Vec<_>) = all.into_iter().partition(late);
+                        kept.extend(done);
+                        if late.is_empty() {
+                            return Ok(ResponsePacket::Batch(kept));
+                        }
+                        request = of(&request, &late);
+                        None
+                    }
+                    answer => return answer,
                 };
-                let alone = match &answer {
-                    Ok(ResponsePacket::Single(said)) => said.payload.as_error().cloned(),
-                    _ => None,
-                };
-                let alone = alone.map(RpcError::ErrorResp).filter(is_busy);
-                let Some(refusal) = refusal.or(alone.as_ref()) else { return answer };
-                sleep(asked_for(refusal).map_or(wait, |asked| asked.max(wait))).await;
+                sleep(asked.map_or(wait, |asked| asked.max(wait))).await;
                 wait *= 2;
             }
-            inner.call(request.clone()).await.and_then(|said| whole(&request, said))
+            Ok(ResponsePacket::Batch(kept))
         })
     }
+}
+
+/// Whether there was no time for one request.
+fn is_late(said: &Response) -> bool {
+    said.payload.as_error().is_some_and(|no| is_busy(&RpcError::ErrorResp(no.clone())))
+}
+
+/// The members of a batch that were answered so.
+fn of(request: &RequestPacket, answers: &[Response]) -> RequestPacket {
+    let named = |one: &&SerializedRequest| answers.iter().any(|answer| answer.id == *one.id());
+    RequestPacket::Batch(request.requests().iter().filter(named).cloned().collect())
 }
 
 /// What was said to a batch; where that is one no for many questions, it is the answer to none of them.

@@ -380,6 +380,13 @@ const APART: u64 = 4_096;
 /// And the part of the whole that it may be.
 const PART: u64 = 64;
 
+/// The gas limit of something that took so much in its dry run: what it is [`given`], and a little more, drawn anew each time.
+/// Whoever runs it runs it with this, so that nobody who counts his gas knows whether he is only tried.
+#[must_use]
+pub fn limit(gas: u64) -> u64 {
+    given(gas).saturating_add(apart(gas))
+}
+
 /// A little gas on top. Two processes with one key that clear the same redemption must not sign the same transaction: each
 /// would take it for its own. So hardly any two limits are alike.
 pub(crate) fn apart(gas: u64) -> u64 {
@@ -404,7 +411,7 @@ pub async fn rehearse<C: DryRun + Submit + ?Sized>(
         .plan(redeemer)
         .await
         .map_err(|source| CustodyError::Plan { sender: redeemer, source })?;
-    let gas_limit = given(preview.gas).saturating_add(apart(preview.gas));
+    let gas_limit = preview.gas_limit;
     // A quarter more, as with gas: what data costs moves, too.
     let data_fee = preview.data_fee.saturating_add(preview.data_fee >> 2);
     let execution = U256::from(gas_limit).saturating_mul(U256::from(plan.max_fee_per_gas));

@@ -49,7 +49,7 @@ pub use bounds::{DelegationBounds, DelegationBoundsError};
 pub use child::{ChildGrant, Handing, Introduction};
 pub use clearance::{
     ByTransaction, Cleared, ClearingPolicy, CustodyError, Rehearsal, Rehearsed, Reservation, given,
-    rehearse,
+    limit, rehearse,
 };
 pub use embedded::{
     AdmittedSigner, AllowedCall, Answered, AppSecret, AuthorizationKey, AuthorizationPublicKey,

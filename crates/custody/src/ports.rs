@@ -92,6 +92,8 @@ pub struct Preview {
     pub block: BlockRef,
     /// Gas that it took, before refunds.
     pub gas: u64,
+    /// Gas that it is to be given, which it ran with: contracts can ask. See [`limit`](crate::limit).
+    pub gas_limit: u64,
     /// Most that its data is charged on the chain's parent, in wei, beside its gas; nothing where the chain has none, or counts it as gas.
     pub data_fee: U256,
     /// Balances and allowances that came out otherwise than they were.

@@ -3,7 +3,7 @@
 use crate::raw::RawKey;
 use alloy::{
     consensus::Transaction as _,
-    primitives::{Address, B256, Bytes, U256},
+    primitives::{Address, B256, Bytes, U256, address, bytes},
     providers::{Provider as _, ext::AnvilApi as _},
     rpc::types::TransactionRequest,
 };
@@ -265,6 +265,85 @@ async fn a_price_at_its_ceiling_is_not_raised_and_what_is_open_is_said() -> Resu
     let worst = |bid: u128| U256::from(gas) * U256::from(bid);
     ensure!(worst(*bid) <= narrow.clearing.fee_ceiling, "{bid}");
     ensure!(worst(bid + bid / 8 + 1) > narrow.clearing.fee_ceiling, "{bid} had room");
+    Ok(())
+}
+
+/// D20, ATK-22: what a rollup charges for data is no less when a price is raised: of the ceiling there is so much less for gas.
+#[tokio::test]
+async fn a_raised_price_leaves_room_for_what_data_costs() -> Result<()> {
+    // 0.001 coins, whatever is asked; and a quarter more that is kept for it.
+    let (charged, kept) = (bytes!("66038d7ea4c680005f5260205ff3"), 1_250_000_000_000_000u64);
+    let stage = Stage::open().await?;
+    let provider = stage.node().provider();
+    let mut narrow = policy();
+    narrow.patience = Duration::from_millis(50);
+    narrow.give_up = Duration::from_secs(3);
+    let line = Line::new(&stage, 3, narrow).await?;
+    provider.anvil_set_code(address!("420000000000000000000000000000000000000F"), charged).await?;
+    let Landing::Done(receipt) = line.lane.redeem(judged(line.sale(&stage, 10))).await? else {
+        bail!("not done");
+    };
+    let mined = provider.get_transaction_by_hash(receipt.hash).await?.context("gone")?;
+    let price = mined.inner.max_fee_per_gas();
+    let gas = U256::from(mined.inner.gas_limit()) * U256::from(price + price / 10);
+    narrow.clearing.fee_ceiling = gas + U256::from(kept);
+    let line = Line::new(&stage, 3, narrow).await?;
+    provider.anvil_set_auto_mine(false).await?;
+
+    let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
+
+    let Err(LaneFault::Unsettled { hash, nonce: 0, .. }) = outcome else { bail!("{outcome:?}") };
+    let left = waiting(&stage, line.key).await?;
+    let [(only, bid)] = left.as_slice() else { bail!("{left:?}") };
+    assert_eq!(*only, hash);
+    let limit = provider.get_transaction_by_hash(hash).await?.context("gone")?.inner.gas_limit();
+    let worst = U256::from(limit) * U256::from(*bid) + U256::from(kept);
+    ensure!(worst <= narrow.clearing.fee_ceiling, "{worst} of {}", narrow.clearing.fee_ceiling);
+    Ok(())
+}
+
+/// A reorganisation that goes deeper than a receipt has to be: what it undid is handed in again as it was signed, before the next, which
+/// would wait behind its place for ever.
+#[tokio::test]
+async fn what_was_undone_when_it_was_deep_enough_is_handed_in_before_the_next() -> Result<()> {
+    let stage = Stage::open().await?;
+    let line = Line::new(&stage, 3, policy()).await?;
+    let provider = stage.node().provider();
+    let before = provider.anvil_snapshot().await?;
+    done(&line.lane.redeem(judged(line.sale(&stage, 10))).await?)?;
+    provider.anvil_revert(before).await?;
+    provider.anvil_mine(Some(2), None).await?;
+    assert_eq!(line.sold(&stage).await?, U256::ZERO, "it was undone");
+
+    done(&line.lane.redeem(judged(line.sale(&stage, 20))).await?)?;
+
+    assert_eq!(provider.get_transaction_count(line.key).await?, 2);
+    assert_eq!(line.sold(&stage).await?, dollars(30));
+    Ok(())
+}
+
+/// Whoever was to be waited for so long is not waited for longer: a node that never answers is not asked one thing after the other when
+/// that time has passed.
+#[tokio::test]
+async fn a_node_that_stalls_does_not_hold_up_who_gave_up() -> Result<()> {
+    let stage = Stage::open().await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let mut hasty = policy();
+    hasty.patience = Duration::from_millis(50);
+    hasty.give_up = Duration::from_secs(3);
+    let line = Line::to(&stage, proxy.url(), 3, hasty).await?;
+    for method in
+        ["eth_sendRawTransaction", "eth_getTransactionReceipt", "eth_getTransactionByHash"]
+    {
+        proxy.fail(method, 1_000, Fault::Stall);
+    }
+
+    let outcome = line.lane.redeem(judged(line.sale(&stage, 10))).await;
+
+    ensure!(matches!(outcome, Err(LaneFault::Unsettled { .. })), "{outcome:?}");
+    // It is handed in once, and looked for twice, and what was asked for last was not waited for.
+    let stalled = proxy.failed();
+    ensure!((3..=4).contains(&stalled), "{stalled}");
     Ok(())
 }
 

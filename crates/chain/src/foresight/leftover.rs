@@ -1,13 +1,13 @@
 //! Dry runs of what a key sends home of its own.
 
-use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, toll::toll};
+use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll};
 use crate::ChainFault;
 use alloy::{
     primitives::{Address, Log},
     sol_types::SolEvent as _,
 };
 use bardo_bindings::defi::Erc20;
-use golem_custody::{Act, Asset, Denial, DenialCode, Leftover, Outcome, Preview};
+use golem_custody::{Act, Asset, Denial, DenialCode, Leftover, Outcome, Preview, limit};
 use revm::{
     context_interface::result::{EVMError, ExecutionResult},
     database_interface::DatabaseRef as _,
@@ -31,9 +31,8 @@ impl Foresight {
         let hash = state.header.hash;
         self.keep(state).await;
         match outcome? {
-            Outcome::Allowed(mut preview) => {
-                preview.gas = self.with_parents_data(preview.gas, &call, hash).await?;
-                Ok(Outcome::Allowed(preview))
+            Outcome::Allowed(preview) => {
+                self.with_parents_data(preview, &call, hash).await.map(Outcome::Allowed)
             }
             refused @ Outcome::Refused(_) => Ok(refused),
         }
@@ -86,7 +85,8 @@ fn verdict(
         }
         ExecutionResult::Success { gas, .. } => Ok(Ok(Outcome::Allowed(Preview {
             block: state.block(),
-            gas: gas.total_gas_spent().max(gas.floor_gas()),
+            gas: spent(&gas),
+            gas_limit: limit(spent(&gas)),
             data_fee,
             changes: Vec::new(),
             notes: Vec::new(),

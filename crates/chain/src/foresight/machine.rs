@@ -5,20 +5,23 @@ use crate::refusal::{Failure, Frame, Lack};
 use alloy::primitives::{Address, Bytes, U256, address, map::HashMap};
 use revm::{
     Context, ExecuteEvm as _, MainContext as _,
+    bytecode::opcode::{BASEFEE, BLOBBASEFEE, COINBASE, DIFFICULTY, GASLIMIT, GASPRICE, ORIGIN},
     context::{
-        BlockEnv, Cfg, ContextSetters as _, ContextTr, Evm, FrameStack, JournalTr as _, TxEnv,
+        BlockEnv, Cfg, CfgEnv, ContextSetters as _, ContextTr, Evm, FrameStack, Journal,
+        JournalTr as _, TxEnv,
     },
     context_interface::result::{EVMError, ExecutionResult},
     database::WrapDatabaseRef,
     handler::{
         EthFrame, EthPrecompiles, EvmTr, FrameInitOrResult, FrameResult, Handler as _,
-        ItemOrResult, MainnetContext, MainnetHandler, PrecompileProvider,
+        ItemOrResult, MainnetHandler, PrecompileProvider,
         evm::{ContextDbError, FrameInitResult},
         instructions::EthInstructions,
         precompile_output_to_interpreter_result,
     },
     interpreter::{
-        CallInputs, CallScheme, FrameInput, InstructionResult, InterpreterResult,
+        CallInputs, CallScheme, FrameInput, Instruction, InstructionContext, InstructionExecResult,
+        InstructionResult, InterpreterResult, instruction_table, instructions::InstructionTable,
         interpreter::EthInterpreter, interpreter_action::FrameInit,
     },
     precompile::{PrecompileOutput, secp256k1::ECRECOVER},
@@ -39,7 +42,8 @@ const QUESTION_GAS: u64 = 1_000_000;
 /// Length of a whole question to `ecrecover`: digest, `v`, `r` and `s`.
 const QUESTION: usize = 128;
 
-type Database<'a> = MainnetContext<WrapDatabaseRef<&'a State>>;
+type Base<'a> = WrapDatabaseRef<&'a State>;
+type Database<'a> = Context<BlockEnv, TxEnv, CfgEnv, Base<'a>, Journal<Base<'a>>, Glances>;
 type Frames = FrameStack<EthFrame<EthInterpreter>>;
 type Inner<'a> = Evm<
     Database<'a>,
@@ -48,6 +52,8 @@ type Inner<'a> = Evm<
     Precompiles<'a>,
     EthFrame<EthInterpreter>,
 >;
+/// What an instruction of this machine is given.
+type Given<'h, 'a> = InstructionContext<'h, Database<'a>, EthInterpreter>;
 /// Why a run did not come to an end.
 pub(super) type Stopped = EVMError<Unread>;
 
@@ -81,6 +87,7 @@ impl<'a> Machine<'a> {
         };
         let ctx = Context::mainnet()
             .with_db(WrapDatabaseRef(state))
+            .with_chain(Glances::default())
             .with_block(block)
             .modify_cfg_chained(|cfg| {
                 cfg.chain_id = rules.chain_id;
@@ -94,10 +101,19 @@ impl<'a> Machine<'a> {
                 cfg.disable_fee_charge = true;
             });
         let spec = ctx.cfg.spec;
+        let mut instruction = EthInstructions::new_mainnet_with_spec(spec);
+        let table = instruction.instruction_table_mut();
+        notes::<ORIGIN>(table);
+        notes::<GASPRICE>(table);
+        notes::<COINBASE>(table);
+        notes::<DIFFICULTY>(table);
+        notes::<GASLIMIT>(table);
+        notes::<BASEFEE>(table);
+        notes::<BLOBBASEFEE>(table);
         let inner = Evm {
             ctx,
             inspector: (),
-            instruction: EthInstructions::new_mainnet_with_spec(spec),
+            instruction,
             precompiles: Precompiles { all: EthPrecompiles::new(spec), signers },
             frame_stack: FRAMES.take().unwrap_or_default(),
         };
@@ -147,11 +163,12 @@ impl<'a> Machine<'a> {
     /// Runs a call. What it did stays until it is forgotten.
     pub(super) fn run(&mut self, transaction: TxEnv) -> Result<Seen, Stopped> {
         self.witness = Witness::default();
+        self.inner.ctx.chain = Glances::default();
         self.inner.ctx.set_tx(transaction);
         let result: Result<_, Stopped> = MainnetHandler::default().run(self);
         let result = result?;
         let Witness { failed, made, .. } = mem::take(&mut self.witness);
-        Ok(Seen { result, made, failed })
+        Ok(Seen { result, made, failed, glances: self.inner.ctx.chain })
     }
 
     /// Forgets whatever was done: what is seen next is how it was.
@@ -167,6 +184,38 @@ pub(super) struct Seen {
     pub(super) made: Vec<Made>,
     /// How it failed, if it did.
     pub(super) failed: Option<Failure>,
+    /// What it looked at that is otherwise in a block.
+    pub(super) glances: Glances,
+}
+
+/// What contracts looked at that nobody knows before the block: by it they could tell a dry run from the deed. The time and the
+/// number of a block are not among it, which too many ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Glances {
+    /// Who sends the transaction.
+    pub(super) sender: bool,
+    /// What gas costs, who builds the block, what chance it brings and how large it may be.
+    pub(super) block: bool,
+}
+
+/// Has an instruction noted, and done as before.
+fn notes<const OPCODE: u8>(table: &mut InstructionTable<EthInterpreter, Database<'_>>) {
+    if let Some(instruction) = table.get_mut(usize::from(OPCODE)) {
+        *instruction = Instruction::new(noted::<OPCODE>);
+    }
+}
+
+fn noted<const OPCODE: u8>(context: Given<'_, '_>) -> InstructionExecResult {
+    let glances = &mut context.host.chain;
+    if OPCODE == ORIGIN {
+        glances.sender = true;
+    } else {
+        glances.block = true;
+    }
+    match instruction_table().get(usize::from(OPCODE)) {
+        Some(instruction) => instruction.execute(context),
+        None => Instruction::unknown().execute(context),
+    }
 }
 
 impl<'a> EvmTr for Machine<'a> {

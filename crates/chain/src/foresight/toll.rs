@@ -1,7 +1,7 @@
 //! What a rollup charges for a transaction's data on its parent chain, beside its gas.
 
 use super::{Call, Machine, State, Unread};
-use crate::ChainFault;
+use crate::{ChainFault, Node};
 use alloy::{
     primitives::{Address, U256, address},
     sol,
@@ -50,4 +50,14 @@ pub(super) fn toll(
     Ok(word.map(U256::from_be_bytes).ok_or_else(|| ChainFault::Machine {
         why: format!("{oracle} does not say what this chain charges for a transaction's data"),
     }))
+}
+
+/// The same, asked of a node: most that a transaction with so many bytes of calldata, or one beside it that is as long, is charged now.
+pub(crate) async fn charged(node: &Node, calldata: usize) -> Result<U256, ChainFault> {
+    let Some(oracle) = oracle(node.chain_id()) else { return Ok(U256::ZERO) };
+    if node.code(oracle).await?.is_empty() {
+        return Ok(U256::ZERO);
+    }
+    let size = U256::from(calldata.saturating_add(AROUND));
+    node.read(oracle, getL1FeeUpperBoundCall { unsignedTxSize: size }).await
 }

@@ -1,13 +1,13 @@
 //! Dry runs of what a Golem says of itself.
 
-use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, toll::toll};
+use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll};
 use crate::{ChainFault, registry::refused_because};
 use alloy::{
     primitives::{Address, Log, U256},
     sol_types::SolEvent as _,
 };
 use bardo_bindings::{GolemRegistry, golem_registry};
-use golem_custody::{Denial, DenialCode, Outcome, Preview, Receipt, RegistryUpdate};
+use golem_custody::{Denial, DenialCode, Outcome, Preview, Receipt, RegistryUpdate, limit};
 use revm::{
     context_interface::result::{EVMError, ExecutionResult},
     database_interface::DatabaseRef as _,
@@ -30,9 +30,8 @@ impl Foresight {
         let hash = state.header.hash;
         self.keep(state).await;
         match outcome? {
-            Outcome::Allowed(mut preview) => {
-                preview.gas = self.with_parents_data(preview.gas, &call, hash).await?;
-                Ok(Outcome::Allowed(preview))
+            Outcome::Allowed(preview) => {
+                self.with_parents_data(preview, &call, hash).await.map(Outcome::Allowed)
             }
             refused @ Outcome::Refused(_) => Ok(refused),
         }
@@ -113,7 +112,8 @@ fn verdict(
     Ok(Ok(match result {
         ExecutionResult::Success { gas, .. } => Outcome::Allowed(Preview {
             block: state.block(),
-            gas: gas.total_gas_spent().max(gas.floor_gas()),
+            gas: spent(&gas),
+            gas_limit: limit(spent(&gas)),
             data_fee,
             changes: Vec::new(),
             notes: Vec::new(),

@@ -1,9 +1,9 @@
 //! Dry runs of what a wallet at a service does itself.
 
-use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, toll::toll};
+use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll};
 use crate::{ChainFault, printable};
 use alloy::{primitives::Address, sol_types::decode_revert_reason};
-use golem_custody::{Denial, DenialCode, Outcome, Preview, WalletCall};
+use golem_custody::{Denial, DenialCode, Outcome, Preview, WalletCall, limit};
 use revm::{
     context_interface::result::{EVMError, ExecutionResult},
     database_interface::DatabaseRef as _,
@@ -30,9 +30,8 @@ impl Foresight {
         let hash = state.header.hash;
         self.keep(state).await;
         match outcome? {
-            Outcome::Allowed(mut preview) => {
-                preview.gas = self.with_parents_data(preview.gas, &call, hash).await?;
-                Ok(Outcome::Allowed(preview))
+            Outcome::Allowed(preview) => {
+                self.with_parents_data(preview, &call, hash).await.map(Outcome::Allowed)
             }
             refused @ Outcome::Refused(_) => Ok(refused),
         }
@@ -69,7 +68,8 @@ fn verdict(
     match ran {
         ExecutionResult::Success { gas, .. } => Ok(Ok(Outcome::Allowed(Preview {
             block: state.block(),
-            gas: gas.total_gas_spent().max(gas.floor_gas()),
+            gas: spent(&gas),
+            gas_limit: limit(spent(&gas)),
             data_fee,
             changes: Vec::new(),
             notes: Vec::new(),

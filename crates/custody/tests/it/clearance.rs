@@ -7,7 +7,8 @@ use golem_custody::{
     ClearingPolicy, CustodyError, Denial, DenialCode, DryRun, Execution, Judged, Mandate,
     MemoryBooks, Offer, Operate, OperationDraft, OperationPlan, Outcome, Preview, Proposed,
     Receipt, Redemption, Rehearsal, Reservation, SessionAccount, SessionKey, SessionSigner,
-    SignedOperation, SignedTransaction, Submit, TransactionPlan, rehearse, rehearse_operation,
+    SignedOperation, SignedTransaction, Submit, TransactionPlan, limit, rehearse,
+    rehearse_operation,
 };
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY};
 use std::{
@@ -82,6 +83,7 @@ pub(crate) fn allowed() -> Result<Outcome, BoxError> {
         data_fee: U256::ZERO,
         block: BLOCK,
         gas: 100,
+        gas_limit: limit(100),
         changes: vec![],
         notes: vec![],
         counted: None,
@@ -163,6 +165,20 @@ async fn ceiling_and_balance_are_accepted_at_the_bound_and_refused_one_wei_below
             Rehearsal::Refused(denial) => Some(denial.code),
         };
         assert_eq!(code, expected, "ceiling {ceiling}, balance {balance}");
+    }
+}
+
+/// X2: what is signed has the gas that the dry run ran with, and not one that is reckoned anew.
+#[tokio::test]
+async fn the_gas_that_it_was_tried_with_is_what_counts_and_what_is_signed() {
+    let tried = || {
+        let Ok(Outcome::Allowed(preview)) = allowed() else { unreachable!() };
+        Ok(Outcome::Allowed(Preview { gas_limit: 3 * preview.gas_limit, ..preview }))
+    };
+    for (ceiling, passes) in [(3 * WORST, true), (3 * WORST - 1, false)] {
+        let chain = FakeChain::new(tried, u64::MAX);
+        let answer = rehearse(&chain, judged(), MANAGER, &policy(ceiling)).await.unwrap();
+        assert_eq!(matches!(answer, Rehearsal::Passed(_)), passes, "{ceiling}");
     }
 }
 
@@ -329,6 +345,7 @@ async fn the_same_cleared_twice_is_not_the_same_transaction() {
                 data_fee: U256::ZERO,
                 block: BLOCK,
                 gas: 300_000,
+                gas_limit: limit(300_000),
                 changes: vec![],
                 notes: vec![],
                 counted: None,

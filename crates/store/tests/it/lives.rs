@@ -15,7 +15,7 @@ use golem_custody::{
     IntentId, KeyUse, Keyring as _, Keys, Mandate, Means, Onboarding, OnboardingSteps, Outcome,
     OwnerSigner, Password, Preview, Proposed, Receipt, Redemption, Rehearsal, Reservation,
     Rotation, RotationPolicy, RotationReason, Rotations, SessionSigner as _, SignIn,
-    SignedTransaction, Submit, Switching, TransactionPlan, rehearse,
+    SignedTransaction, Submit, Switching, TransactionPlan, limit, rehearse,
 };
 use golem_delegation::{
     Caveat, Delegation, Environment, Kind, PermissionContext, ROOT_AUTHORITY, SigningDomain,
@@ -371,6 +371,7 @@ impl DryRun for FakeChain {
             data_fee: U256::ZERO,
             block,
             gas: 100,
+            gas_limit: limit(100),
             changes: vec![],
             notes: vec![],
             counted: None,
