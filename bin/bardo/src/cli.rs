@@ -574,8 +574,7 @@ impl NodeArgs {
 pub(crate) struct SendArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// Most that the gas of each transaction may cost, in wei [default: 0.05 ether]. What a rollup charges for a transaction's data on
-    /// its own chain comes on top of it and is not in it
+    /// Most that each transaction may cost, in wei [default: 0.05 ether], with what a rollup charges for its data
     #[arg(long, value_name = "WEI")]
     fee_ceiling: Option<U256>,
     /// Seconds to wait for a transaction to be mined

@@ -4,7 +4,7 @@ mod changes;
 mod leftover;
 mod machine;
 mod state;
-mod toll;
+pub(crate) mod toll;
 mod update;
 mod wallet;
 
