@@ -19,7 +19,7 @@ use bardo_bindings::framework::{
     DELEGATION_MANAGER, DeleGator, DelegationManager, HYBRID_IMPL, HybridDeleGator, MODE_BATCH,
     SIMPLE_FACTORY, STATELESS_7702_IMPL, SimpleFactory,
 };
-use by_operation::is_paused;
+pub(crate) use by_operation::{hand_in, is_paused, own_operation};
 use golem_custody::{Execution, OwnerSigner, P256Owner, Redemption, SessionAccount, encode_batch};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,6 @@
-use crate::{ChainFault, Node, foresight::toll, node::rpc};
+use crate::{
+    ChainFault, Node, foresight::toll, node::rpc, refusal::explain_manager, snapshot::revert_data,
+};
 use alloy::{
     eips::{BlockId, eip7702::SignedAuthorization},
     network::TransactionBuilder,
@@ -6,7 +8,7 @@ use alloy::{
     providers::Provider,
     rpc::types::{TransactionReceipt, TransactionRequest},
 };
-use golem_custody::{CustodyError, OwnerSigner, SignedTransaction, TransactionPlan};
+use golem_custody::{CustodyError, Denial, OwnerSigner, SignedTransaction, TransactionPlan};
 
 /// Most that one transaction of an owner may cost unless he says otherwise, with what a rollup charges for its data: 0.05 ether. A
 /// node names the fees; without a ceiling it could name any.
@@ -119,6 +121,15 @@ pub enum OwnerError {
         /// The transaction.
         hash: B256,
     },
+}
+
+impl OwnerError {
+    /// In plain words why the DelegationManager would refuse the transaction, where it is that which refuses.
+    #[must_use]
+    pub fn denial(&self) -> Option<Denial> {
+        let Self::WouldFail { source, .. } = self else { return None };
+        explain_manager(&revert_data(source)?)
+    }
 }
 
 /// A transaction of an owner's EOA, before its gas is known.

@@ -19,7 +19,7 @@ use golem_chain::{
     Account, ChainFault, GolemState, Node, OwnerError, Registry, SharedAccount, environment,
     is_signed_for,
 };
-use golem_custody::{Execution, OwnerSigner};
+use golem_custody::{DenialCode, Execution, OwnerSigner};
 use golem_delegation::{Delegation, Rule};
 use serde_json::json;
 
@@ -273,14 +273,34 @@ fn refused(reason: &str) -> Answer {
     Answer::no(json!({ "revoked": false, "reason": reason }), reason)
 }
 
-/// An account that these keys do not speak for is a refusal; the rest are faults.
+/// An account that these keys do not speak for is a refusal, and so is the manager's no; the rest are faults.
 fn not_his(error: OwnerError) -> Result<Answer, Failure> {
+    if let Some(denial) = error.denial() {
+        let reason = format!("{}; nothing was sent{}", denial.reason, advice(denial.code));
+        return Ok(refused(&reason).with("code", json!(denial.code)));
+    }
     match error {
         OwnerError::NotTheOwner { .. }
         | OwnerError::NotCreated { .. }
         | OwnerError::NotShared { .. }
         | OwnerError::TooFewKeys { .. } => Ok(refused(&error.to_string())),
         other => Err(other.into()),
+    }
+}
+
+/// What an owner can do about the manager's no.
+const fn advice(code: DenialCode) -> &'static str {
+    match code {
+        DenialCode::Paused => {
+            ": ask again, and the way past it is taken; charters end at the registry, which asks no manager: --golem GOLEM_ID, or --all"
+        }
+        DenialCode::DelegationDisabled => {
+            ": ask again, it may be revoked by now; where it is not, the account's delegation to this very key is, by which it is told"
+        }
+        DenialCode::Signature => {
+            ": does this key rule the account, and are there as many as it needs?"
+        }
+        _ => "",
     }
 }
 

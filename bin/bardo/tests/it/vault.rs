@@ -689,7 +689,18 @@ fn a_withdrawal_that_nobody_can_have_meant_is_wrong_use() -> Result<()> {
 /// G5, D18: two of three keys take everything out by one transaction; one of them cannot.
 #[tokio::test]
 async fn owners_together_take_everything_out_by_one_transaction() -> Result<()> {
+    taken_out_together(&Stage::open().await?).await
+}
+
+/// ADR 2: whoever stops the manager, the account is theirs.
+#[tokio::test]
+async fn owners_together_take_everything_out_while_the_manager_is_paused() -> Result<()> {
     let stage = Stage::open().await?;
+    stage.faucet(DELEGATION_MANAGER, pauseCall {}).await?;
+    taken_out_together(&stage).await
+}
+
+async fn taken_out_together(stage: &Stage) -> Result<()> {
     let owners = stage.multisig_owner().await?;
     let folder = tempfile::tempdir()?;
     let path = |byte: u8| folder.path().join(format!("{byte:x}.key")).display().to_string();
