@@ -176,7 +176,7 @@ pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
         keys.push(OwnerSigner::from_key_file(file).or_use()?);
     }
     let what = What::of(args)?;
-    let node = args.send.connect().await?;
+    let node = args.send.connect_in_need().await?;
     let owner = match owner_of(&what, args, &node, &keys).await? {
         Ok(owner) => owner,
         Err(reason) => return Ok(refused(&reason)),

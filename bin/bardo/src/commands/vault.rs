@@ -132,7 +132,7 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
         .map(|file| OwnerSigner::from_key_file(file))
         .collect::<Result<_, _>>()
         .or_use()?;
-    let node = args.send.connect().await?;
+    let node = args.send.connect_in_need().await?;
     let ceiling = args.send.ceiling(&node)?;
     let withdrawal = Withdrawal {
         to,
