@@ -305,9 +305,11 @@ What a Golem says of itself (phase, dreams, feelings) is no fact: the thief says
     BlastRadius(BlastRadiusArgs),
 
     /// Sign a delegation with a key of yours
-    #[command(
-        after_help = "Example:\n  bardo delegation sign grant.json --chain-id 8453 --key-file owner.key > signed.json"
-    )]
+    #[command(after_help = "Examples:
+  bardo delegation sign grant.json --chain-id 8453 --key-file owner.key > signed.json
+  bardo delegation sign grant.json --chain-id 8453 --key-file one.key --co-key-file two.key > signed.json
+
+A MultiSig account takes the signatures of as many of its keys as it needs, and of no more.")]
     Sign(SignArgs),
 
     /// Check signatures by plain keys and passkeys, of one delegation or of a chain
@@ -497,6 +499,9 @@ pub(crate) struct SignArgs {
     pub(crate) domain: DomainArgs,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
+    /// A further key, where several keys rule the delegator together (MultiSig); may be repeated
+    #[arg(long = "co-key-file", value_name = "FILE")]
+    pub(crate) co_keys: Vec<PathBuf>,
     /// Sign even though the delegation has no caveats, or is open to any delegate
     #[arg(long)]
     pub(crate) unbounded: bool,

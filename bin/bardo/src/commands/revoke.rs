@@ -1,5 +1,5 @@
 use crate::{
-    answer::{Answer, Failure, OrUse},
+    answer::{Answer, Failure},
     cli::RevokeArgs,
     input,
 };
@@ -172,9 +172,7 @@ impl What {
 /// `bardo delegation revoke`: one transaction of the owner's, and nothing else that runs.
 pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     let mut keys = vec![input::owner(&args.key)?];
-    for file in &args.co_keys {
-        keys.push(OwnerSigner::from_key_file(file).or_use()?);
-    }
+    keys.extend(input::co_owners(&args.co_keys)?);
     let what = What::of(args)?;
     let node = args.send.connect_in_need().await?;
     let owner = match owner_of(&what, args, &node, &keys).await? {
