@@ -35,12 +35,16 @@ use alloy::primitives::{Address, B256, Bytes, U256};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use golem_chain::{ChainFault, Node, OWNER_FEE_CEILING};
+use golem_chain::{ChainFault, Node, OWNER_FEE_CEILING, printable};
 use golem_delegation::{
     DelegationHash, PasskeyOwner, State,
     permission::{Asset, Token},
 };
-use std::{path::PathBuf, time::Duration};
+use std::{
+    io::{Write as _, stderr},
+    path::PathBuf,
+    time::Duration,
+};
 use url::Url;
 
 /// The last second of the year 9999: beyond it no date can be written.
@@ -90,7 +94,7 @@ pub(crate) enum Command {
 
 Known is not supported: what a chain has is only seen where its RPC is asked. BARDO_CHAINS may name a folder of your own
 chain files: name, chain_id, testnet, private_rpc where signed transactions shall go there alone, and ws that tells of new
-blocks.")]
+blocks. --in-the-open sends past a private_rpc; what ends a grant or takes money home does so by itself while that is away.")]
     Chains(ChainsArgs),
 
     /// Print a completion script for your shell
@@ -301,9 +305,11 @@ What a Golem says of itself (phase, dreams, feelings) is no fact: the thief says
     BlastRadius(BlastRadiusArgs),
 
     /// Sign a delegation with a key of yours
-    #[command(
-        after_help = "Example:\n  bardo delegation sign grant.json --chain-id 8453 --key-file owner.key > signed.json"
-    )]
+    #[command(after_help = "Examples:
+  bardo delegation sign grant.json --chain-id 8453 --key-file owner.key > signed.json
+  bardo delegation sign grant.json --chain-id 8453 --key-file one.key --co-key-file two.key > signed.json
+
+A MultiSig account takes the signatures of as many of its keys as it needs, and of no more.")]
     Sign(SignArgs),
 
     /// Check signatures by plain keys and passkeys, of one delegation or of a chain
@@ -493,6 +499,9 @@ pub(crate) struct SignArgs {
     pub(crate) domain: DomainArgs,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
+    /// A further key, where several keys rule the delegator together (MultiSig); may be repeated
+    #[arg(long = "co-key-file", value_name = "FILE")]
+    pub(crate) co_keys: Vec<PathBuf>,
     /// Sign even though the delegation has no caveats, or is open to any delegate
     #[arg(long)]
     pub(crate) unbounded: bool,
@@ -574,8 +583,7 @@ impl NodeArgs {
 pub(crate) struct SendArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// Most that the gas of each transaction may cost, in wei [default: 0.05 ether]. What a rollup charges for a transaction's data on
-    /// its own chain comes on top of it and is not in it
+    /// Most that each transaction may cost, in wei [default: 0.05 ether], with what a rollup charges for its data
     #[arg(long, value_name = "WEI")]
     fee_ceiling: Option<U256>,
     /// Seconds to wait for a transaction to be mined
@@ -587,6 +595,9 @@ pub(crate) struct SendArgs {
     /// Take the place of this transaction of the key, which waits for its block, at a higher price
     #[arg(long, value_name = "HASH", value_parser = input::word)]
     instead_of: Option<B256>,
+    /// Hand what is signed to --rpc, where everybody sees it, and not to the private endpoint that the chain's file names
+    #[arg(long)]
+    in_the_open: bool,
 }
 
 /// Blocks that must hold a transaction. A chain to play with makes a block when it is asked to, and undoes none.
@@ -595,11 +606,46 @@ pub(crate) fn confirmations(asked: Option<u64>, node: &Node) -> u64 {
 }
 
 impl SendArgs {
+    /// Sends by the private endpoint where the chain's file names one; where that is away, nothing is sent.
     pub(crate) async fn connect(&self) -> Result<Node, Failure> {
-        let node = input::privately(self.node.connect().await?, None).await?;
+        let open = self.node.connect().await?;
+        let node = if self.in_the_open {
+            open
+        } else {
+            input::privately(open, None).await.map_err(|failure| match failure {
+                Failure::Fault(away) => Failure::Fault(away.context(
+                    "nothing was sent; --in-the-open sends by --rpc, where everybody sees it",
+                )),
+                other => other,
+            })?
+        };
+        Ok(self.told(node))
+    }
+
+    /// The same for what ends a grant or takes money home: that waits for nobody, and where the private endpoint is away it goes by
+    /// --rpc (SPEC G5).
+    pub(crate) async fn connect_in_need(&self) -> Result<Node, Failure> {
+        let open = self.node.connect().await?;
+        if self.in_the_open {
+            return Ok(self.told(open));
+        }
+        match input::privately(open.clone(), None).await {
+            Ok(node) => {
+                let openly = |hash| openly(&format!("the private RPC did not take {hash}"));
+                Ok(self.told(node.or_openly(openly)))
+            }
+            Err(Failure::Fault(away)) => {
+                openly(&format!("{away:#}"));
+                Ok(self.told(open))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn told(&self, node: Node) -> Node {
         let node = node.with_patience(Duration::from_secs(self.timeout));
         let confirmations = confirmations(self.confirmations, &node);
-        Ok(node.with_confirmations(confirmations).telling(tell).instead_of(self.instead_of))
+        node.with_confirmations(confirmations).telling(tell).instead_of(self.instead_of)
     }
 
     /// The fee ceiling in wei.
@@ -609,6 +655,12 @@ impl SendArgs {
             None => input::chain_ceiling(node)?.unwrap_or(OWNER_FEE_CEILING),
         })
     }
+}
+
+/// Says that something is shown to everybody, and why.
+fn openly(why: &str) {
+    let words = "what is signed goes by --rpc, where everybody sees it";
+    let _ = writeln!(stderr(), "bardo: {}; {words}", printable(why));
 }
 
 #[derive(Debug, Args)]

@@ -22,7 +22,7 @@ use std::{
     env,
     fs::File,
     io::{BufRead, IsTerminal, Read, stdin},
-    path::Path,
+    path::{Path, PathBuf},
     slice,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -373,6 +373,11 @@ pub(crate) fn owner(key: &KeyArgs) -> Result<OwnerSigner, Failure> {
             Err(Failure::Use(anyhow!("a key is needed: --key-file FILE, or --keystore FILE")))
         }
     }
+}
+
+/// Further keys of an account that several keys rule.
+pub(crate) fn co_owners(files: &[PathBuf]) -> Result<Vec<OwnerSigner>, Failure> {
+    files.iter().map(|file| OwnerSigner::from_key_file(file)).collect::<Result<_, _>>().or_use()
 }
 
 /// A password from whoever sits at the terminal, not shown; or the next line of standard input.

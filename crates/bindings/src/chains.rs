@@ -15,7 +15,9 @@ pub struct ChainSpec {
     pub testnet: bool,
     /// Where signed transactions may be handed in without being shown to everybody first, as a URL. A file may leave
     /// it out, and those here do: whose it is, and what it costs, is for whoever runs the chain's node to choose. Where
-    /// one is named, `bardo delegation redeem` sends there, unless it is told another.
+    /// one is named, all that a Golem and its owner sign goes there alone, unless `bardo delegation redeem` is told another
+    /// (`--private-rpc`) or an owner's command none (`--in-the-open`). What ends a grant or takes money home goes by the chain's own
+    /// RPC while this one is away.
     #[serde(default)]
     pub private_rpc: Option<String>,
     /// A WebSocket that tells of new blocks, as a URL. Where one is named, `bardo golem run` listens there, unless it is told another;

@@ -2,6 +2,7 @@ mod by_operation;
 
 use crate::{
     Node, OwnerError,
+    foresight::toll,
     node::rpc,
     outbox::{OWNER_FEE_CEILING, Outgoing, send},
     snapshot::said,
@@ -18,7 +19,7 @@ use bardo_bindings::framework::{
     DELEGATION_MANAGER, DeleGator, DelegationManager, HYBRID_IMPL, HybridDeleGator, MODE_BATCH,
     SIMPLE_FACTORY, STATELESS_7702_IMPL, SimpleFactory,
 };
-use by_operation::is_paused;
+pub(crate) use by_operation::{hand_in, is_paused, own_operation};
 use golem_custody::{Execution, OwnerSigner, P256Owner, Redemption, SessionAccount, encode_batch};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, SigningDomain};
 use serde::{Deserialize, Serialize};
@@ -226,7 +227,8 @@ impl Account {
         Ok(Some(receipt))
     }
 
-    /// The most that gas for `calls` of a 7702 account may cost now, in wei. The account pays it itself.
+    /// The most that gas for `calls` of a 7702 account may cost now, with what a rollup charges for their data, in wei. The account
+    /// pays it itself.
     pub(crate) async fn gas_money(
         &self,
         node: &Node,
@@ -236,10 +238,12 @@ impl Account {
         let fresh = self.requires_creation(node).await?;
         let plan = node.plan(self.owner).await?;
         let upgrade = if fresh { Some(owner.upgrade(&plan)?) } else { None };
+        let data = own_batch(calls);
+        let toll = toll::of_transaction(node, data.len(), fresh).await?;
         let mut request = TransactionRequest::default()
             .with_from(self.owner)
             .with_to(self.owner)
-            .with_input(own_batch(calls));
+            .with_input(data);
         request.authorization_list = upgrade.map(|signed| vec![signed]);
         let gas = node.provider().estimate_gas(request).block(BlockId::latest()).await.map_err(
             |source| {
@@ -247,7 +251,7 @@ impl Account {
                 OwnerError::WouldFail { to: self.owner, source }
             },
         )?;
-        Ok(U256::from(gas).saturating_mul(U256::from(plan.max_fee_per_gas)))
+        Ok(U256::from(gas).saturating_mul(U256::from(plan.max_fee_per_gas)).saturating_add(toll))
     }
 
     /// Whether the account has no code yet. Code that is not the framework's is refused: an EOA

@@ -4,7 +4,7 @@ mod changes;
 mod leftover;
 mod machine;
 mod state;
-mod toll;
+pub(crate) mod toll;
 mod update;
 mod wallet;
 
@@ -40,7 +40,6 @@ use revm::{
 use state::{State, Unread};
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::Mutex;
-pub(crate) use toll::charged;
 pub(crate) use update::recorded;
 
 /// Most gas that one transaction may have (EIP-7825).

@@ -3,7 +3,7 @@
 use crate::{
     ChainFault, Foresight, Node,
     following::Heard,
-    foresight::{arrived, charged, recorded, redeemed},
+    foresight::{arrived, recorded, redeemed, toll},
     node::{LOOKS, Taken, asks_for_more},
 };
 use alloy::{
@@ -971,7 +971,7 @@ impl<K: SessionSigner> Lane<K> {
         // What the key cannot pay nobody takes; what is sent along, and what a rollup charges for data, is not there for gas.
         let act = sent.afloat.act();
         let purse = node.balance(self.sender()).await?.saturating_sub(act.coins());
-        let data = charged(node, act.calldata().len()).await?;
+        let data = toll::of_transaction(node, act.calldata().len(), false).await?;
         let data = data.saturating_add(data >> 2);
         let ceiling = self.policy.clearing.fee_ceiling.min(purse).saturating_sub(data);
         Ok(Some((market, ceiling)))

@@ -314,6 +314,8 @@ pub struct Node {
     provider: DynProvider,
     /// Who alone gets what is signed, where that is not who is asked.
     private: Option<DynProvider>,
+    /// Whom to tell where that one does not take something, and whoever is asked gets it, too.
+    openly: Option<Tell>,
     chain_id: u64,
     patience: Duration,
     confirmations: u64,
@@ -375,6 +377,7 @@ impl Node {
         Ok(Self {
             provider,
             private: None,
+            openly: None,
             chain_id,
             patience,
             confirmations,
@@ -397,6 +400,14 @@ impl Node {
         }
         self.private = Some(private.provider.clone());
         Ok(self)
+    }
+
+    /// The same connection for what cannot wait: what the private node does not take is handed in here, after `tell` heard its hash. It
+    /// is the same transaction, and stays one.
+    #[must_use]
+    pub fn or_openly(mut self, tell: impl Fn(B256) + Send + Sync + 'static) -> Self {
+        self.openly = Some(Tell(Arc::new(tell)));
+        self
     }
 
     /// The same connection, whose next transaction takes the place of one that waits for its block, at a price that nodes
@@ -656,7 +667,17 @@ impl Node {
 
     /// Hands a signed transaction to the node. What it already has it may be given again: it stays one.
     pub(crate) async fn broadcast(&self, tx: &SignedTransaction) -> Result<Taken, ChainFault> {
-        let to = self.private.as_ref().unwrap_or(&self.provider);
+        let Some(private) = &self.private else { return Self::handed(&self.provider, tx).await };
+        match (Self::handed(private, tx).await, &self.openly) {
+            (Err(_), Some(openly)) => {
+                (openly.0)(tx.hash);
+                Self::handed(&self.provider, tx).await
+            }
+            (said, _) => said,
+        }
+    }
+
+    async fn handed(to: &DynProvider, tx: &SignedTransaction) -> Result<Taken, ChainFault> {
         match to.send_raw_transaction(&tx.raw).await {
             Ok(_pending) => Ok(Taken::New),
             Err(RpcError::ErrorResp(refused)) => {

@@ -1,4 +1,6 @@
-use crate::{ChainFault, Node, node::rpc};
+use crate::{
+    ChainFault, Node, foresight::toll, node::rpc, refusal::explain_manager, snapshot::revert_data,
+};
 use alloy::{
     eips::{BlockId, eip7702::SignedAuthorization},
     network::TransactionBuilder,
@@ -6,10 +8,10 @@ use alloy::{
     providers::Provider,
     rpc::types::{TransactionReceipt, TransactionRequest},
 };
-use golem_custody::{CustodyError, OwnerSigner, SignedTransaction, TransactionPlan};
+use golem_custody::{CustodyError, Denial, OwnerSigner, SignedTransaction, TransactionPlan};
 
-/// Most that one transaction of an owner may cost unless he says otherwise: 0.05 ether. A node
-/// names the fees; without a ceiling it could name any.
+/// Most that one transaction of an owner may cost unless he says otherwise, with what a rollup charges for its data: 0.05 ether. A
+/// node names the fees; without a ceiling it could name any.
 pub const OWNER_FEE_CEILING: U256 = U256::from_limbs([50_000_000_000_000_000, 0, 0, 0]);
 
 /// What an owner asked for was not done.
@@ -121,6 +123,15 @@ pub enum OwnerError {
     },
 }
 
+impl OwnerError {
+    /// In plain words why the DelegationManager would refuse the transaction, where it is that which refuses.
+    #[must_use]
+    pub fn denial(&self) -> Option<Denial> {
+        let Self::WouldFail { source, .. } = self else { return None };
+        explain_manager(&revert_data(source)?)
+    }
+}
+
 /// A transaction of an owner's EOA, before its gas is known.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
@@ -170,7 +181,9 @@ pub(crate) async fn sign(
         .map_err(rpc("an estimate of the transaction"))
         .map_err(|source| OwnerError::WouldFail { to, source })?;
     let limit = gas.saturating_add(gas / 5);
-    let worst = U256::from(limit).saturating_mul(U256::from(plan.max_fee_per_gas));
+    let toll = toll::of_transaction(node, data.len(), upgrade.is_some()).await?;
+    let worst =
+        U256::from(limit).saturating_mul(U256::from(plan.max_fee_per_gas)).saturating_add(toll);
     if worst > ceiling {
         return Err(OwnerError::FeeCeiling { to, worst, ceiling });
     }

@@ -27,10 +27,15 @@ use std::{
 /// dry run sees who it was and has none of these doubts.
 #[must_use]
 pub fn explain_revert(data: &Bytes, context: &PermissionContext) -> Denial {
-    if let Ok(error) = ManagerError::abi_decode(data) {
-        return manager(&error);
+    if let Some(denial) = explain_manager(data) {
+        return denial;
     }
     enforcer(data, &asked(caveats(context))).unwrap_or_else(|| target(data))
+}
+
+/// What the manager said, where it is one of its own errors.
+pub(crate) fn explain_manager(data: &Bytes) -> Option<Denial> {
+    ManagerError::abi_decode(data).ok().map(|error| manager(&error))
 }
 
 /// What a caveat that was asked alone said.
@@ -74,6 +79,9 @@ fn manager(error: &ManagerError) -> Denial {
             DenialCode::DelegationDisabled,
             "the owner has revoked this delegation, or one it stands on",
         ),
+        ManagerError::AlreadyDisabled(_) => {
+            (DenialCode::DelegationDisabled, "the owner has revoked this delegation before")
+        }
         ManagerError::EnforcedPause(_) => {
             (DenialCode::Paused, "the DelegationManager is paused by its operator")
         }

@@ -1,12 +1,17 @@
 //! An account that several keys rule together.
 
-use crate::{Node, OwnerCall, OwnerError, account, environment, snapshot::said};
+use crate::{
+    Node, OwnerCall, OwnerError,
+    account::{self, hand_in, is_paused, own_operation},
+    environment,
+    snapshot::said,
+};
 use alloy::{
     primitives::{Address, Bytes, U256},
     rpc::types::TransactionReceipt,
 };
 use bardo_bindings::framework::{DELEGATION_MANAGER, MultiSigDeleGator};
-use golem_custody::{Execution, OwnerSigner, Redemption};
+use golem_custody::{Execution, OwnerSigner, Redemption, SignedOwnOperation, VaultKind};
 use golem_delegation::{
     Caveat, Delegation, PermissionContext, ROOT_AUTHORITY, Rule, SigningDomain,
     terms::{self, ExactExecutionBatch, LimitedCalls, Timestamp},
@@ -56,7 +61,9 @@ impl SharedAccount {
 
     /// Makes the account do `calls`, all or none, by one transaction of the first of the keys, for at most `ceiling` wei.
     ///
-    /// The keys lend him these very calls, once, for an hour: what they agreed to is all that one of them can do alone.
+    /// The keys lend him these very calls, once, for an hour: what they agreed to is all that one of them can do alone. While the manager
+    /// is paused they sign an operation of the account's instead, which he hands to the entry point himself: once, too, but for as long
+    /// as the account does nothing else that way.
     pub async fn act(
         &self,
         node: &Node,
@@ -64,6 +71,9 @@ impl SharedAccount {
         calls: &[Execution],
         ceiling: U256,
     ) -> Result<TransactionReceipt, OwnerError> {
+        if is_paused(node).await? {
+            return self.by_operation(node, keys, calls, ceiling).await;
+        }
         let (sender, context) = self.agreement(node, keys, calls).await?;
         let data = Redemption::batch(DELEGATION_MANAGER, context, calls).calldata();
         let call = OwnerCall { from: sender.address(), to: DELEGATION_MANAGER, data };
@@ -78,10 +88,7 @@ impl SharedAccount {
         calls: &[Execution],
     ) -> Result<(&'k OwnerSigner, PermissionContext), OwnerError> {
         self.agreeing(keys)?;
-        let Some(sender) = self.own(keys).next() else {
-            let (account, needed) = (self.address, self.threshold);
-            return Err(OwnerError::TooFewKeys { account, needed, given: 0 });
-        };
+        let sender = self.sender(keys)?;
         let until = node.head().await?.timestamp.saturating_add(AGREED_FOR);
         let own = Delegation {
             delegate: sender.address(),
@@ -96,6 +103,25 @@ impl SharedAccount {
         let signed = self.grant(&domain, keys, own)?;
         let context = PermissionContext::new(vec![signed]);
         Ok((sender, context.map_err(|source| OwnerError::Context { source })?))
+    }
+
+    /// The same past the manager: each of the keys signs one operation of the account's, and the account takes their signatures joined.
+    async fn by_operation(
+        &self,
+        node: &Node,
+        keys: &[OwnerSigner],
+        calls: &[Execution],
+        ceiling: U256,
+    ) -> Result<TransactionReceipt, OwnerError> {
+        let (agreeing, sender) = (self.agreeing(keys)?, self.sender(keys)?);
+        let own = own_operation(node, self.address, VaultKind::MultiSig, calls).await?;
+        let SignedOwnOperation { hash, mut packed } = sender.operation(&own, calls)?;
+        let mut together = Vec::new();
+        for key in agreeing {
+            together.extend_from_slice(&key.operation(&own, calls)?.packed.signature);
+        }
+        packed.signature = together.into();
+        hand_in(node, sender, SignedOwnOperation { hash, packed }, ceiling).await
     }
 
     /// Ends a grant.
@@ -122,6 +148,12 @@ impl SharedAccount {
         }
         own.truncate(self.threshold);
         Ok(own)
+    }
+
+    /// The first of them that counts here: whose transaction it is.
+    fn sender<'k>(&self, keys: &'k [OwnerSigner]) -> Result<&'k OwnerSigner, OwnerError> {
+        let (account, needed) = (self.address, self.threshold);
+        self.own(keys).next().ok_or(OwnerError::TooFewKeys { account, needed, given: 0 })
     }
 
     /// Those of the keys that count here.

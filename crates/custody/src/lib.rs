@@ -77,7 +77,7 @@ pub use mode::{
 pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
 pub use operation::{
     ByOperation, Operate, OperationDraft, OperationPlan, OwnOperation, SessionAccount,
-    SignedOperation, rehearse_operation,
+    SignedOperation, SignedOwnOperation, VaultKind, rehearse_operation,
 };
 pub use owner::OwnerSigner;
 pub use ports::{

@@ -34,6 +34,9 @@ mod signed {
     }
 }
 
+/// What a Hybrid account calls itself where it has something signed.
+const HYBRID: &str = "HybridDeleGator";
+
 /// The smart account that a session key acts through where it sends UserOperations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -61,7 +64,7 @@ impl SessionAccount {
     const fn domain_name(&self) -> &'static str {
         match self {
             Self::Key(_) => "EIP7702StatelessDeleGator",
-            Self::Hybrid { .. } => "HybridDeleGator",
+            Self::Hybrid { .. } => HYBRID,
         }
     }
 }
@@ -110,6 +113,24 @@ impl OperationPlan {
     }
 }
 
+/// Who must sign for a vault: each kind of account has its owners sign under its own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VaultKind {
+    /// A Hybrid account: its one owner.
+    Hybrid,
+    /// A MultiSig account: as many of its keys as must agree, their signatures joined by ascending address.
+    MultiSig,
+}
+
+impl VaultKind {
+    const fn domain_name(self) -> &'static str {
+        match self {
+            Self::Hybrid => HYBRID,
+            Self::MultiSig => "MultiSigDeleGator",
+        }
+    }
+}
+
 /// An operation of an owner's own vault that he hands to the entry point himself: the way in while the manager is paused.
 ///
 /// It bids nothing. Who sends it pays for it as for any transaction, the vault pays nobody, and no bundler gains by it.
@@ -117,8 +138,10 @@ impl OperationPlan {
 pub struct OwnOperation {
     /// Chain the operation is for.
     pub chain_id: u64,
-    /// The Hybrid account that he rules.
+    /// The account that he rules, alone or with others.
     pub vault: Address,
+    /// Which kind it is.
+    pub kind: VaultKind,
     /// The account's next nonce at the entry point.
     pub nonce: U256,
     /// Gas of the calls.
@@ -126,31 +149,47 @@ pub struct OwnOperation {
 }
 
 impl OwnOperation {
-    /// Gas of checking the owner's signature.
-    const VERIFICATION_GAS: u128 = 300_000;
+    /// Gas of checking the signatures: of one, and of as many as a MultiSig account can ask for. What is not used is not paid.
+    const fn verification_gas(&self) -> u128 {
+        match self.kind {
+            VaultKind::Hybrid => 300_000,
+            VaultKind::MultiSig => 600_000,
+        }
+    }
 
     pub(crate) fn signed(
         &self,
         calls: &[Execution],
         sign: impl FnOnce(&B256) -> Result<Bytes, CustodyError>,
-    ) -> Result<SignedOperation, CustodyError> {
+    ) -> Result<SignedOwnOperation, CustodyError> {
         let batch =
             DeleGator::executeCall { mode: MODE_BATCH, executionCalldata: encode_batch(calls) };
-        let account = SessionAccount::Hybrid { address: self.vault, creation: Bytes::new() };
-        let draft = OperationDraft { account, call: batch.abi_encode().into() };
         let plan = OperationPlan {
             chain_id: self.chain_id,
             nonce: self.nonce,
             upgrade_at: None,
             create: false,
             call_gas: self.call_gas,
-            verification_gas: Self::VERIFICATION_GAS,
+            verification_gas: self.verification_gas(),
             pre_verification_gas: U256::ZERO,
             offer: Offer { max_fee_per_gas: 0, max_priority_fee_per_gas: 0 },
             balance: U256::ZERO,
         };
-        signed_by(draft, plan, None, sign)
+        let mut packed = packed(self.vault, Bytes::new(), batch.abi_encode().into(), &plan);
+        let hash = hash(&packed, self.chain_id);
+        packed.signature =
+            sign(&signing_hash(&packed, self.kind.domain_name(), self.vault, self.chain_id))?;
+        Ok(SignedOwnOperation { hash, packed })
     }
+}
+
+/// An owner's operation as the entry point takes it, once every owner whose signature it needs has signed.
+#[derive(Clone, Debug)]
+pub struct SignedOwnOperation {
+    /// Its identity at the entry point, whoever signed.
+    pub hash: B256,
+    /// As the entry point has it.
+    pub packed: PackedUserOperation,
 }
 
 /// A redemption's own operation, of a session account.
@@ -348,14 +387,25 @@ pub(crate) fn signed_by(
 
 /// What an account asks its owner's signature of.
 fn digest(draft: &OperationDraft, plan: &OperationPlan) -> B256 {
-    let packed = pack(draft, plan);
+    let account = &draft.account;
+    signing_hash(&pack(draft, plan), account.domain_name(), account.address(), plan.chain_id)
+}
+
+/// What an account of this name asks for signatures of.
+fn signing_hash(
+    packed: &PackedUserOperation,
+    name: &'static str,
+    account: Address,
+    chain_id: u64,
+) -> B256 {
     let domain = Eip712Domain {
-        name: Some(Cow::Borrowed(draft.account.domain_name())),
+        name: Some(Cow::Borrowed(name)),
         version: Some(Cow::Borrowed("1")),
-        chain_id: Some(U256::from(plan.chain_id)),
-        verifying_contract: Some(draft.account.address()),
+        chain_id: Some(U256::from(chain_id)),
+        verifying_contract: Some(account),
         salt: None,
     };
+    let packed = packed.clone();
     signed::PackedUserOperation {
         sender: packed.sender,
         nonce: packed.nonce,
@@ -371,18 +421,27 @@ fn digest(draft: &OperationDraft, plan: &OperationPlan) -> B256 {
 }
 
 fn pack(draft: &OperationDraft, plan: &OperationPlan) -> PackedUserOperation {
-    let two = |high: u128, low: u128| B256::from((U256::from(high) << 128) | U256::from(low));
     let init = match &draft.account {
         SessionAccount::Hybrid { creation, .. } if plan.create => {
             [SIMPLE_FACTORY.as_slice(), creation].concat()
         }
         _ => Vec::new(),
     };
+    packed(draft.account.address(), init.into(), draft.call.clone(), plan)
+}
+
+fn packed(
+    sender: Address,
+    init_code: Bytes,
+    call_data: Bytes,
+    plan: &OperationPlan,
+) -> PackedUserOperation {
+    let two = |high: u128, low: u128| B256::from((U256::from(high) << 128) | U256::from(low));
     PackedUserOperation {
-        sender: draft.account.address(),
+        sender,
         nonce: plan.nonce,
-        initCode: init.into(),
-        callData: draft.call.clone(),
+        initCode: init_code,
+        callData: call_data,
         accountGasLimits: two(plan.verification_gas, plan.call_gas),
         preVerificationGas: plan.pre_verification_gas,
         gasFees: two(plan.offer.max_priority_fee_per_gas, plan.offer.max_fee_per_gas),

@@ -1,6 +1,6 @@
 use crate::{
     Answer, BequestError, BoxError, CustodyError, Execution, KeyFileError, OwnOperation, Password,
-    Question, SignIn, SignedOperation, SignedTransaction, TransactionPlan, bequest, keyfile,
+    Question, SignIn, SignedOwnOperation, SignedTransaction, TransactionPlan, bequest, keyfile,
     secret::Kept,
     transaction::{self, Body, sign_digest},
 };
@@ -75,12 +75,12 @@ impl OwnerSigner {
     }
 
     /// Signs an operation by which his own vault does `calls`, all or none, and which he hands to the entry point himself. It bids
-    /// nothing, and is good once: under its nonce, on its chain, for that vault.
+    /// nothing, and is good once: under its nonce, on its chain, for that vault. Where others must sign, too, it is good with theirs.
     pub fn operation(
         &self,
         own: &OwnOperation,
         calls: &[Execution],
-    ) -> Result<SignedOperation, CustodyError> {
+    ) -> Result<SignedOwnOperation, CustodyError> {
         own.signed(calls, |digest| {
             let signature = self.key.with(|key| sign_digest(key, digest));
             let signature = signature.map_err(|source| self.failed(source.into()))?;

@@ -1,5 +1,5 @@
 use crate::{
-    answer::{Answer, Failure, OrUse},
+    answer::{Answer, Failure},
     cli::RevokeArgs,
     input,
 };
@@ -19,7 +19,7 @@ use golem_chain::{
     Account, ChainFault, GolemState, Node, OwnerError, Registry, SharedAccount, environment,
     is_signed_for,
 };
-use golem_custody::{Execution, OwnerSigner};
+use golem_custody::{DenialCode, Execution, OwnerSigner};
 use golem_delegation::{Delegation, Rule};
 use serde_json::json;
 
@@ -172,11 +172,9 @@ impl What {
 /// `bardo delegation revoke`: one transaction of the owner's, and nothing else that runs.
 pub(crate) async fn revoke(args: &RevokeArgs) -> Result<Answer, Failure> {
     let mut keys = vec![input::owner(&args.key)?];
-    for file in &args.co_keys {
-        keys.push(OwnerSigner::from_key_file(file).or_use()?);
-    }
+    keys.extend(input::co_owners(&args.co_keys)?);
     let what = What::of(args)?;
-    let node = args.send.connect().await?;
+    let node = args.send.connect_in_need().await?;
     let owner = match owner_of(&what, args, &node, &keys).await? {
         Ok(owner) => owner,
         Err(reason) => return Ok(refused(&reason)),
@@ -273,14 +271,34 @@ fn refused(reason: &str) -> Answer {
     Answer::no(json!({ "revoked": false, "reason": reason }), reason)
 }
 
-/// An account that these keys do not speak for is a refusal; the rest are faults.
+/// An account that these keys do not speak for is a refusal, and so is the manager's no; the rest are faults.
 fn not_his(error: OwnerError) -> Result<Answer, Failure> {
+    if let Some(denial) = error.denial() {
+        let reason = format!("{}; nothing was sent{}", denial.reason, advice(denial.code));
+        return Ok(refused(&reason).with("code", json!(denial.code)));
+    }
     match error {
         OwnerError::NotTheOwner { .. }
         | OwnerError::NotCreated { .. }
         | OwnerError::NotShared { .. }
         | OwnerError::TooFewKeys { .. } => Ok(refused(&error.to_string())),
         other => Err(other.into()),
+    }
+}
+
+/// What an owner can do about the manager's no.
+const fn advice(code: DenialCode) -> &'static str {
+    match code {
+        DenialCode::Paused => {
+            ": ask again, and the way past it is taken; charters end at the registry, which asks no manager: --golem GOLEM_ID, or --all"
+        }
+        DenialCode::DelegationDisabled => {
+            ": ask again, it may be revoked by now; where it is not, the account's delegation to this very key is, by which it is told"
+        }
+        DenialCode::Signature => {
+            ": does this key rule the account, and are there as many as it needs?"
+        }
+        _ => "",
     }
 }
 

@@ -4,7 +4,9 @@ use crate::{
     cli::SignArgs,
     input,
 };
-use golem_chain::environment;
+use alloy::primitives::Address;
+use anyhow::anyhow;
+use golem_chain::{SharedAccount, environment};
 use golem_custody::OwnerSigner;
 use golem_delegation::{ANY_DELEGATE, Caveat, Delegation, Rule, SigningDomain};
 use serde_json::json;
@@ -32,28 +34,49 @@ pub(crate) fn sign(args: &SignArgs) -> Result<Answer, Failure> {
             return Ok(verdict);
         }
     }
-    let owner = input::owner(&args.key)?;
-    for warning in warnings(&owner, &delegation, args.parent.is_some()) {
+    let mut keys = vec![input::owner(&args.key)?];
+    keys.extend(input::co_owners(&args.co_keys)?);
+    let owners = together(&keys, delegation.delegator)?;
+    for warning in warnings(&owners, &delegation, args.parent.is_some()) {
         let _ = writeln!(stderr(), "bardo: {warning}");
     }
     let domain = SigningDomain { chain_id: args.domain.chain_id, manager: args.domain.manager };
-    let signed = owner.grant(&domain, delegation)?;
+    let signed = match keys.as_slice() {
+        [owner] => owner.grant(&domain, delegation)?,
+        keys => owners.grant(&domain, keys, delegation)?,
+    };
     let json = serde_json::to_value(&signed)?;
     let text = serde_json::to_string_pretty(&signed)?;
     Ok(Answer::yes(json, text))
 }
 
+/// Whoever rules the delegator, if all of these keys must agree there.
+fn together(keys: &[OwnerSigner], delegator: Address) -> Result<SharedAccount, Failure> {
+    let mut signers: Vec<Address> = keys.iter().map(OwnerSigner::address).collect();
+    signers.sort_unstable();
+    signers.dedup();
+    if signers.len() < keys.len() {
+        return Err(Failure::Use(anyhow!("the same key twice is one signature")));
+    }
+    Ok(SharedAccount { address: delegator, threshold: signers.len(), signers })
+}
+
 /// What is signed all the same, but may not be what was meant.
-fn warnings(owner: &OwnerSigner, delegation: &Delegation, held_against: bool) -> Vec<String> {
+fn warnings(owners: &SharedAccount, delegation: &Delegation, held_against: bool) -> Vec<String> {
     let mut all = Vec::new();
     if let Some((words, _)) = malformed(delegation) {
         all.push(format!("{words}; `bardo caveat encode` writes terms"));
     }
-    let (key, delegator) = (owner.address(), delegation.delegator);
-    if key != delegator {
-        all.push(format!(
+    let delegator = delegation.delegator;
+    match owners.signers.as_slice() {
+        [key] if *key != delegator => all.push(format!(
             "the key {key} is not the delegator {delegator}: good only where it owns that smart account"
-        ));
+        )),
+        [_] => {}
+        keys => all.push(format!(
+            "good only where {delegator} is a MultiSig account of these keys that needs exactly {} of them",
+            keys.len()
+        )),
     }
     if !delegation.is_root() && !held_against {
         all.push(format!(

@@ -1,5 +1,5 @@
 use crate::{
-    answer::{Answer, Failure, OrUse},
+    answer::{Answer, Failure},
     cli::{DerivedArgs, VaultCommand, VaultCreateArgs, VaultStatusArgs, VaultWithdrawArgs},
     input,
 };
@@ -126,13 +126,8 @@ async fn withdraw(args: &VaultWithdrawArgs) -> Result<Answer, Failure> {
     };
     let from = args.account.or(vault.as_ref().map(|vault| vault.address)).unwrap_or(owner);
     sensible(args, from, to).map_err(Failure::Use)?;
-    let keys: Vec<OwnerSigner> = args
-        .co_keys
-        .iter()
-        .map(|file| OwnerSigner::from_key_file(file))
-        .collect::<Result<_, _>>()
-        .or_use()?;
-    let node = args.send.connect().await?;
+    let keys = input::co_owners(&args.co_keys)?;
+    let node = args.send.connect_in_need().await?;
     let ceiling = args.send.ceiling(&node)?;
     let withdrawal = Withdrawal {
         to,

@@ -156,7 +156,7 @@ async fn sweep(args: &WalletSweepArgs) -> Result<Answer, Failure> {
         Err(reason) => return Ok(refused(reason)),
     };
     let id = id(&wallet)?;
-    let node = args.send.connect().await?;
+    let node = args.send.connect_in_need().await?;
     let no = |reason: String| Ok(refused(format!("{reason}; nothing was signed or sent")));
     if node.chain_id() != file.chain_id {
         return no(format!(

@@ -1,12 +1,12 @@
 //! `bardo delegation` and `bardo session`.
 
-use crate::command::{Ran, bardo, bardo_knowing, bardo_with};
+use crate::command::{Key, Ran, bardo, bardo_knowing, bardo_with};
 use alloy::{
     primitives::{Address, U256, bytes},
     providers::{Provider, ext::AnvilApi},
     sol_types::SolCall,
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bardo_bindings::{
     defi::Erc20,
     framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint},
@@ -682,6 +682,69 @@ async fn a_private_endpoint_gets_what_is_signed_or_nobody_does() -> Result<()> {
     assert_eq!((nowhere.code, sent), (3, 0), "{nowhere:?}");
     assert!(!nowhere.stderr.contains("sending 0x"), "{nowhere:?}");
     assert_eq!(done.code, 0, "{done:?}");
+    Ok(())
+}
+
+/// G5: owners of one account sign a grant together, in any order; it is good with as many keys as the account needs.
+#[tokio::test]
+async fn a_grant_that_owners_sign_together_redeems() -> Result<()> {
+    let stage = Stage::open().await?;
+    let owners = stage.multisig_owner().await?;
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| text(&folder.path().join(name));
+    private(&folder.path().join("pw"), "pw")?;
+    let secret = ["--keystore", &path("session.json"), "--password-file", &path("pw")];
+    let session = bardo([&["session", "new", "--json"], &secret[..]].concat())?;
+    let session: Address = session.json()?["address"].as_str().context("no address")?.parse()?;
+    stage.fund(session, bardo_testkit::STIPEND, U256::ZERO).await?;
+    let usdc = stage.book().usdc;
+    let grant = Delegation {
+        delegate: session,
+        delegator: owners.address(),
+        authority: golem_delegation::ROOT_AUTHORITY,
+        caveats: vec![Caveat::new(
+            enforcers::ALLOWED_TARGETS,
+            golem_delegation::terms::AllowedTargets(vec![usdc]).encode(),
+        )],
+        salt: U256::ZERO,
+        signature: Default::default(),
+    };
+    let grant = serde_json::to_string(&grant)?;
+    let [one, two, three] = [Key::kept(0x11)?, Key::kept(0x12)?, Key::kept(0x13)?];
+    let sign = |keys: &[&Key]| {
+        let mut words = vec!["delegation", "sign", "-", "--chain-id", "8453"];
+        for (at, key) in keys.iter().enumerate() {
+            words.extend([if at == 0 { "--key-file" } else { "--co-key-file" }, &key.file]);
+        }
+        bardo_with(&grant, words)
+    };
+    let to = Address::repeat_byte(0x77);
+    let data = Erc20::transferCall { to, amount: dollars(1) }.abi_encode();
+    let (target, data) = (usdc.to_string(), alloy::hex::encode_prefixed(data));
+    let file = path("signed.json");
+    let with = |verb: &str, more: &[&str]| {
+        let words = ["delegation", verb, "--rpc", stage.chain().url().as_str(), "--json"];
+        let call = ["--context", &file, "--target", &target, "--data", &data];
+        bardo([&words[..], &call, more].concat())
+    };
+
+    for keys in [&[&one][..], &[&one, &two, &three]] {
+        let signed = sign(keys)?;
+        ensure!(signed.code == 0 && !signed.stderr.is_empty(), "it is told: {signed:?}");
+        fs::write(&file, &signed.stdout)?;
+        let judged = with("simulate", &[])?;
+        ensure!(judged.json()?["code"] == "DEL-SIGNATURE", "{}: {judged:?}", keys.len());
+    }
+    let forth = sign(&[&one, &two])?;
+    ensure!(forth.code == 0 && forth.stderr.contains("exactly 2"), "{forth:?}");
+    assert_eq!(sign(&[&two, &one])?.stdout, forth.stdout, "in the account's order, not in ours");
+    fs::write(&file, &forth.stdout)?;
+    let done = with("redeem", &secret)?;
+    ensure!(done.code == 0 && done.json()?["success"] == true, "{done:?}");
+    assert_eq!(stage.balance_of(usdc, to).await?, dollars(1));
+
+    let twice = sign(&[&one, &one])?;
+    ensure!(twice.code == 2 && twice.stdout.is_empty(), "{twice:?}");
     Ok(())
 }
 

@@ -378,13 +378,63 @@ async fn what_a_golem_and_its_owner_sign_goes_to_the_private_endpoint_alone() ->
         assert_eq!((open.failed(), private.failed()), (0, 1), "{words:?}");
     }
 
-    // One that does not answer, or serves another chain, gets nothing, and neither does anybody else.
+    // Where it does not answer, nobody gets anything, unless he is told that he may.
     let nowhere =
         "name = \"Here\"\nchain_id = 8453\ntestnet = true\nprivate_rpc = \"http://127.0.0.1:1\"\n";
     fs::write(chains.path().join("here.toml"), nowhere)?;
-    let ran = owner(&["delegation", "revoke", "--all"])?;
-    ensure!(ran.code == 3 && ran.stderr.contains("the private RPC"), "{ran:?}");
+    let salt = B256::repeat_byte(8).to_string();
+    let create = ["vault", "create", "--salt", &salt];
+    let ran = owner(&create)?;
+    ensure!(ran.code == 3 && ran.json()?["code"] == "UNREACHABLE", "{ran:?}");
+    for words in ["the private RPC", "nothing was sent", "--in-the-open"] {
+        ensure!(ran.stderr.contains(words), "{words}: {ran:?}");
+    }
     assert_eq!((open.failed(), private.failed()), (0, 0));
+    let ran = owner(&[&create[..], &["--in-the-open"]].concat())?;
+    ensure!(ran.code == 0, "{ran:?}");
+    assert_eq!((open.failed(), private.failed()), (1, 0));
+    Ok(())
+}
+
+/// G5, "the owner's wallet and an RPC": what ends a Golem or takes money home does not wait for a private endpoint that is away, or that
+/// takes nothing; what can wait does.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_owner_cannot_wait_for_goes_by_the_open_rpc_while_the_private_one_is_away()
+-> Result<()> {
+    let scene = Scene::local().await?;
+    let node = scene.stage.chain().url();
+    let open = Proxy::before(node, Duration::ZERO).await?;
+    open.fail("eth_sendRawTransaction", u64::MAX, Fault::lie(|_| ()));
+    let deaf = Proxy::before(node, Duration::ZERO).await?;
+    deaf.fail("eth_sendRawTransaction", u64::MAX, Fault::DropBefore);
+    let chains = tempfile::tempdir()?;
+    let private = |at: &str| {
+        let id = scene.stage.node().chain_id();
+        let file =
+            format!("name = 'Here'\nchain_id = {id}\ntestnet = true\nprivate_rpc = '{at}'\n");
+        fs::write(chains.path().join("here.toml"), file)
+    };
+    let (data, own) = (scene.path("golem"), scene.owner.address.to_string());
+    let owner = |words: &[&str]| {
+        let whose = ["--rpc", open.url().as_str(), "--key-file", &scene.owner.file, "--json"];
+        bardo_knowing(chains.path(), [words, &whose[..]].concat())
+    };
+    let home = Address::repeat_byte(0xb0).to_string();
+    let withdraw = ["vault", "withdraw", "--account", &own, "--all-ether", "--to", &home];
+
+    for at in ["http://127.0.0.1:1", deaf.url().as_str()] {
+        private(at)?;
+        let ran = owner(&["delegation", "revoke", "--all"])?;
+        ensure!(ran.code == 0 && ran.stderr.contains("where everybody sees it"), "{at}: {ran:?}");
+        assert_eq!(open.failed(), 1, "{at}");
+    }
+    assert_eq!(deaf.failed(), 1, "it was asked first");
+    private("http://127.0.0.1:1")?;
+    for words in [&["golem", "kill", "--data", &data][..], &withdraw] {
+        let ran = owner(words)?;
+        ensure!(ran.code == 0 && ran.stderr.contains("where everybody sees it"), "{ran:?}");
+        assert_eq!(open.failed(), 1, "{words:?}");
+    }
     Ok(())
 }
 

@@ -598,3 +598,74 @@ async fn owners_together_revoke_one_grant_or_all_charters_by_one_transaction() -
     assert_eq!(stage.node().read(golem_registry(), generation).await?, 1);
     Ok(())
 }
+
+/// A grant of an account that several keys rule, signed by two of them, in a file; and the keys' files.
+async fn granted_together(stage: &Stage, folder: &Path) -> Result<(Delegation, String, [Key; 2])> {
+    let owners = stage.multisig_owner().await?;
+    let keys = [Key::funded(stage, 0x11).await?, Key::funded(stage, 0x12).await?];
+    let terms = AllowedTargets(vec![stage.book().usdc]).encode();
+    let grant = Delegation {
+        delegate: SessionKey::born().address(),
+        delegator: owners.address(),
+        authority: ROOT_AUTHORITY,
+        caveats: vec![Caveat::new(enforcers::ALLOWED_TARGETS, terms)],
+        salt: Default::default(),
+        signature: Default::default(),
+    };
+    let grant = owners.grant(&stage.domain(), grant)?;
+    let file = folder.join("grant.json").display().to_string();
+    fs::write(&file, serde_json::to_string(&grant)?)?;
+    Ok((grant, file, keys))
+}
+
+/// D6, ADR 2: while the manager is paused two of three keys end a grant, one Golem's charters or all of them, without a bundler.
+#[tokio::test]
+async fn owners_together_revoke_while_the_manager_is_paused() -> Result<()> {
+    let (stage, folder) = (Stage::open().await?, tempfile::tempdir()?);
+    let (grant, file, [one, two]) = granted_together(&stage, folder.path()).await?;
+    stage.faucet(DELEGATION_MANAGER, pauseCall {}).await?;
+    let revoke = |words: &[&str]| {
+        let fixed = ["delegation", "revoke", "--json", "--rpc", stage.chain().url().as_str()];
+        bardo([&fixed[..], &["--key-file", &one.file], words].concat())
+    };
+    let account = grant.delegator.to_string();
+
+    let alone = revoke(&["--context", &file])?;
+    let both = revoke(&["--context", &file, "--co-key-file", &two.file])?;
+    let all = revoke(&["--all", "--account", &account, "--co-key-file", &two.file])?;
+
+    ensure!(alone.code == 1 && alone.stdout.contains("2 of its keys"), "{alone:?}");
+    ensure!(both.code == 0 && both.json()?["revoked"] == true, "{both:?}");
+    ensure!(all.code == 0 && all.json()?["generation"] == 1, "{all:?}");
+    assert_eq!((one.sent(&stage).await?, two.sent(&stage).await?), (2, 0), "one transaction each");
+    let disabled = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
+    ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);
+    Ok(())
+}
+
+/// What the manager says no to is said in words, with what to do: here it was paused a moment after it was asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manager_that_refuses_a_revocation_is_told_in_words() -> Result<()> {
+    let (stage, folder) = (Stage::open().await?, tempfile::tempdir()?);
+    let (_, file, [one, two]) = granted_together(&stage, folder.path()).await?;
+    stage.faucet(DELEGATION_MANAGER, pauseCall {}).await?;
+    let proxy = Proxy::before(stage.chain().url(), Duration::ZERO).await?;
+    let asked = alloy::hex::encode_prefixed(DelegationManager::pausedCall::SELECTOR);
+    proxy.fail(&asked, 1, Fault::lie(|said| *said = B256::ZERO.to_string().into()));
+    let rpc = proxy.url().to_string();
+    let words = ["delegation", "revoke", "--rpc", &rpc, "--context", &file, "--json"];
+    let keys = ["--key-file", &one.file, "--co-key-file", &two.file];
+    let revoke = || bardo([&words[..], &keys].concat());
+
+    let refused = revoke()?;
+    let done = revoke()?;
+
+    ensure!(refused.code == 1 && refused.json()?["revoked"] == false, "{refused:?}");
+    assert_eq!(refused.json()?["code"], "DEL-PAUSED");
+    for words in ["paused", "nothing was sent", "ask again", "--all"] {
+        ensure!(refused.stdout.contains(words), "{words}: {refused:?}");
+    }
+    ensure!(done.code == 0, "asked again: {done:?}");
+    assert_eq!(one.sent(&stage).await?, 1);
+    Ok(())
+}

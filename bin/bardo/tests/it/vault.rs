@@ -3,7 +3,7 @@
 use crate::command::{Key, Ran, bardo};
 use alloy::{
     primitives::{
-        Address, B256, Bytes, U256,
+        Address, B256, Bytes, U256, address,
         aliases::{I24, U24},
         hex, keccak256,
     },
@@ -28,6 +28,9 @@ alloy::sol! {
     function pause() external;
     function multicall(bytes[] data) external;
 }
+
+/// Where chains of the OP stack say what they charge for data.
+const ORACLE: Address = address!("420000000000000000000000000000000000000F");
 
 fn ether(amount: u64) -> U256 {
     U256::from(amount) * U256::from(1_000_000_000_000_000_000u64)
@@ -316,6 +319,56 @@ async fn coins_that_do_not_cover_their_gas_stay_and_are_told() -> Result<()> {
         scene.by(&scene.owner, &["withdraw", "--account", &own, "--all-ether", "--to", &to])?;
 
     ensure!(ran.code == 1 && ran.stdout.contains("less than its gas"), "{ran:?}");
+    Ok(())
+}
+
+/// On a rollup data is paid for from the same purse: an EOA that empties itself keeps that, too, and no transaction of an owner's is sent
+/// that could cost more with it than its ceiling, or than there is.
+#[tokio::test]
+async fn what_a_rollup_charges_for_data_is_kept_and_counted() -> Result<()> {
+    const EACH: u64 = 10_000_000_000_000;
+    let scene = Scene::open().await?;
+    let (owner, to) = (scene.owner.address, Address::repeat_byte(0x5c));
+    scene.endow(owner).await?;
+    let provider = scene.stage.node().provider();
+    let oracle = async |code: Bytes| {
+        provider.anvil_set_code(ORACLE, code).await?;
+        provider.anvil_mine(Some(1), None).await
+    };
+    let (own, to_word) = (owner.to_string(), to.to_string());
+    let create = ["create", "--fee-ceiling", "5000000000000000"];
+
+    // So much for each byte: what it is asked with, times that.
+    oracle(Bytes::from_static(&hex!("6004356509184e72a000025f5260205ff3"))).await?;
+    let dear = scene.by(&scene.owner, &create)?;
+    ensure!(dear.code == 1 && dear.stderr.contains("ceiling of 5000000000000000 wei"), "{dear:?}");
+    let rich = scene.stage.node().balance(owner).await?;
+    provider.anvil_set_balance(owner, dust() / U256::from(2)).await?;
+    let broke = scene.by(&scene.owner, &["create"])?;
+    ensure!(broke.code == 3 && broke.stderr.contains("fund it"), "{broke:?}");
+    provider.anvil_set_balance(owner, rich).await?;
+    // One that does not say is not taken for a chain that charges nothing.
+    oracle(Bytes::from_static(&hex!("5f5ffd"))).await?;
+    let silent = scene.by(&scene.owner, &["create"])?;
+    ensure!(silent.code == 3 && silent.stderr.contains("does not say"), "{silent:?}");
+    assert_eq!(scene.owner.sent(&scene.stage).await?, 0, "nothing was sent");
+
+    oracle(Bytes::from_static(&hex!("6004356509184e72a000025f5260205ff3"))).await?;
+    let words = ["withdraw", "--account", &own, "--all-ether", "--to", &to_word];
+    let ran = scene.by(&scene.owner, &words)?;
+    ensure!(ran.code == 0 && ran.json()?["withdrawn"] == true, "{ran:?}");
+    let hash = ran.json()?["transactions"][0].as_str().context("no hash")?.parse()?;
+    let sent = provider.get_transaction_by_hash(hash).await?.context("not found")?;
+    // The upgrade is data, too.
+    let bytes = u64::try_from(alloy::consensus::Transaction::input(&sent).len())? + 100;
+    let [left, ..] = scene.held(owner).await?;
+    ensure!(left >= U256::from(bytes * EACH), "{left} wei stay for {bytes} bytes");
+    ensure!(left < U256::from(3 * (bytes + 200) * EACH), "{left} wei stay for {bytes} bytes");
+
+    oracle(Bytes::new()).await?;
+    provider.anvil_set_balance(owner, rich).await?;
+    let free = scene.by(&scene.owner, &create)?;
+    ensure!(free.code == 0, "where nothing is charged it is within its ceiling: {free:?}");
     Ok(())
 }
 
@@ -636,7 +689,18 @@ fn a_withdrawal_that_nobody_can_have_meant_is_wrong_use() -> Result<()> {
 /// G5, D18: two of three keys take everything out by one transaction; one of them cannot.
 #[tokio::test]
 async fn owners_together_take_everything_out_by_one_transaction() -> Result<()> {
+    taken_out_together(&Stage::open().await?).await
+}
+
+/// ADR 2: whoever stops the manager, the account is theirs.
+#[tokio::test]
+async fn owners_together_take_everything_out_while_the_manager_is_paused() -> Result<()> {
     let stage = Stage::open().await?;
+    stage.faucet(DELEGATION_MANAGER, pauseCall {}).await?;
+    taken_out_together(&stage).await
+}
+
+async fn taken_out_together(stage: &Stage) -> Result<()> {
     let owners = stage.multisig_owner().await?;
     let folder = tempfile::tempdir()?;
     let path = |byte: u8| folder.path().join(format!("{byte:x}.key")).display().to_string();

@@ -1,7 +1,10 @@
 //! What a rollup charges for a transaction's data on its parent chain, beside its gas.
 
 use super::{Call, Machine, State, Unread};
-use crate::{ChainFault, Node};
+use crate::{
+    ChainFault, Node,
+    snapshot::{Snapshot, said},
+};
 use alloy::{
     primitives::{Address, U256, address},
     sol,
@@ -15,6 +18,8 @@ const ORACLE: Address = address!("420000000000000000000000000000000000000F");
 const OP_STACK: [u64; 3] = [8_453, 84_532, 42_220];
 /// Bytes of a transaction beside its calldata: places, prices, gas, target, coins.
 const AROUND: usize = 128;
+/// Bytes of an upgrade that it carries (EIP-7702): chain, code, place and signature.
+const UPGRADE: usize = 128;
 
 sol! {
     /// Most that a transaction of so many bytes, unsigned, is charged, however badly it packs.
@@ -38,8 +43,7 @@ pub(super) fn toll(
     if state.basic_ref(oracle)?.is_none_or(|info| info.is_empty_code_hash()) {
         return Ok(Ok(U256::ZERO));
     }
-    let size = U256::from(call.data.len().saturating_add(AROUND));
-    let asked = getL1FeeUpperBoundCall { unsignedTxSize: size }.abi_encode();
+    let asked = asked(call.data.len()).abi_encode();
     let said = match machine.ask(oracle, asked.into()) {
         Ok(done) if done.is_success() => done.into_output().unwrap_or_default(),
         Ok(_) => Default::default(),
@@ -47,17 +51,29 @@ pub(super) fn toll(
         Err(other) => return Ok(Err(ChainFault::Machine { why: other.to_string() })),
     };
     let word = <[u8; 32]>::try_from(said.as_ref()).ok();
-    Ok(word.map(U256::from_be_bytes).ok_or_else(|| ChainFault::Machine {
-        why: format!("{oracle} does not say what this chain charges for a transaction's data"),
-    }))
+    Ok(word.map(U256::from_be_bytes).ok_or_else(|| silent(oracle)))
 }
 
-/// The same, asked of a node: most that a transaction with so many bytes of calldata, or one beside it that is as long, is charged now.
-pub(crate) async fn charged(node: &Node, calldata: usize) -> Result<U256, ChainFault> {
+/// The same of a transaction with `data` bytes of calldata that was not run here, as the node's newest block has it.
+pub(crate) async fn of_transaction(
+    node: &Node,
+    data: usize,
+    upgrades: bool,
+) -> Result<U256, ChainFault> {
     let Some(oracle) = oracle(node.chain_id()) else { return Ok(U256::ZERO) };
-    if node.code(oracle).await?.is_empty() {
+    let on = Snapshot::newest(node).await?;
+    if on.code(oracle).await?.is_empty() {
         return Ok(U256::ZERO);
     }
-    let size = U256::from(calldata.saturating_add(AROUND));
-    node.read(oracle, getL1FeeUpperBoundCall { unsignedTxSize: size }).await
+    let data = if upgrades { data.saturating_add(UPGRADE) } else { data };
+    said(on.read(oracle, asked(data)).await)?.ok_or_else(|| silent(oracle))
+}
+
+fn asked(data: usize) -> getL1FeeUpperBoundCall {
+    getL1FeeUpperBoundCall { unsignedTxSize: U256::from(data.saturating_add(AROUND)) }
+}
+
+fn silent(oracle: Address) -> ChainFault {
+    let why = format!("{oracle} does not say what this chain charges for a transaction's data");
+    ChainFault::Machine { why }
 }

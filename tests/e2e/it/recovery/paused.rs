@@ -6,18 +6,26 @@ use crate::{
     foresight::manager::{operate, pauseCall, unpauseCall},
 };
 use alloy::{
-    primitives::{Address, Bytes, U256},
-    providers::ext::AnvilApi as _,
+    primitives::{Address, B256, Bytes, U256},
+    providers::{Provider as _, ext::AnvilApi as _},
     sol_types::SolCall as _,
 };
 use anyhow::{Result, ensure};
 use bardo_bindings::{
     defi::Erc20,
-    framework::{ENTRY_POINT, EntryPoint},
+    framework::{
+        DELEGATION_MANAGER, DelegationManager, ENTRY_POINT, EntryPoint, MULTISIG_IMPL,
+        MultiSigDeleGator, SIMPLE_FACTORY,
+    },
 };
-use bardo_testkit::dollars;
-use golem_chain::{AccountKind, OWNER_FEE_CEILING, OwnerError, Withdrawal, Withdrawn};
-use golem_custody::{DenialCode, Execution, OwnOperation, OwnerSigner, SignedOperation};
+use bardo_testkit::{STIPEND, Stage, dollars};
+use golem_chain::{
+    AccountKind, OWNER_FEE_CEILING, OwnerError, SharedAccount, Withdrawal, Withdrawn, proxy_account,
+};
+use golem_custody::{
+    DenialCode, Execution, OwnOperation, OwnerSigner, SignedOwnOperation, VaultKind,
+};
+use golem_delegation::{Caveat, Delegation, ROOT_AUTHORITY, enforcers, terms::AllowedTargets};
 
 const HOME: Address = Address::repeat_byte(0xb0);
 
@@ -140,13 +148,14 @@ async fn an_owners_operation_is_good_once_and_for_his_vault_alone() -> Result<()
     let data = send.abi_encode().into();
     let call = Execution { target: stage.book().usdc, value: U256::ZERO, data };
     let (vault, chain_id) = (world.account(), stage.node().chain_id());
-    let own = OwnOperation { chain_id, vault, nonce: U256::ZERO, call_gas: 200_000 };
+    let kind = VaultKind::Hybrid;
+    let own = OwnOperation { chain_id, vault, kind, nonce: U256::ZERO, call_gas: 200_000 };
     let signed = world.owner.signer.operation(&own, std::slice::from_ref(&call))?;
     let stranger = OwnerSigner::born();
     let forged = stranger.operation(&own, &[call])?;
     stage.fund(stranger.address(), U256::from(1u64 << 60), U256::ZERO).await?;
-    let hand_in = async |operation: &SignedOperation| -> Result<bool> {
-        let ops = vec![operation.packed()];
+    let hand_in = async |operation: &SignedOwnOperation| -> Result<bool> {
+        let ops = vec![operation.packed.clone()];
         let call = EntryPoint::handleOpsCall { ops, beneficiary: HOME };
         let data = call.abi_encode().into();
         let from = stranger.address();
@@ -158,5 +167,142 @@ async fn an_owners_operation_is_good_once_and_for_his_vault_alone() -> Result<()
     ensure!(hand_in(&signed).await?, "whoever hands it in, it is the owner's");
     ensure!(!hand_in(&signed).await?, "twice");
     assert_eq!(stage.balance_of(stage.book().usdc, HOME).await?, dollars(1));
+    Ok(())
+}
+
+/// Owners of one account, the last by address first: it is he who sends, and his signature is not needed.
+struct Together {
+    stage: Stage,
+    keys: Vec<OwnerSigner>,
+    shared: SharedAccount,
+}
+
+impl Together {
+    /// Two of three, of whom nobody but the sender has gas money; the manager is paused.
+    async fn paused() -> Result<Self> {
+        let stage = Stage::open().await?;
+        let shared =
+            SharedAccount::at(stage.node(), stage.multisig_owner().await?.address()).await?;
+        let keys = [0x11, 0x12, 0x13].map(bardo_testkit::fixed_signer);
+        Self::among(stage, shared, keys.into_iter().collect::<Result<_>>()?).await
+    }
+
+    /// As many as an account can have, all of whom must agree.
+    async fn of_thirty() -> Result<Self> {
+        let stage = Stage::open().await?;
+        let keys: Vec<_> = (0..30).map(|_| OwnerSigner::born()).collect();
+        let owners = keys.iter().map(OwnerSigner::address).collect();
+        let init = MultiSigDeleGator::initializeCall { owners, threshold: U256::from(30) };
+        let code = &stage.book().proxy_code;
+        let (address, create) = proxy_account(MULTISIG_IMPL, init.abi_encode(), B256::ZERO, code);
+        let from = golem_chain::local::FAUCET;
+        ensure!(stage.send_as(from, SIMPLE_FACTORY, U256::ZERO, create).await?.status());
+        stage.fund(address, STIPEND, dollars(10_000)).await?;
+        let shared = SharedAccount::at(stage.node(), address).await?;
+        Self::among(stage, shared, keys).await
+    }
+
+    async fn among(
+        stage: Stage,
+        shared: SharedAccount,
+        mut keys: Vec<OwnerSigner>,
+    ) -> Result<Self> {
+        keys.sort_by_key(|key| std::cmp::Reverse(key.address()));
+        for sender in keys.iter().take(1) {
+            stage.fund(sender.address(), STIPEND, U256::ZERO).await?;
+        }
+        // Nobody is paid for the operation but by its sender.
+        stage.node().provider().anvil_set_balance(shared.address, U256::ZERO).await?;
+        operate(&stage, &pauseCall {}).await?;
+        Ok(Self { stage, keys, shared })
+    }
+
+    async fn sent(&self) -> Result<u64> {
+        let mut sum = 0;
+        for key in &self.keys {
+            sum += self.stage.node().provider().get_transaction_count(key.address()).await?;
+        }
+        Ok(sum)
+    }
+
+    /// All dollars out, by these keys.
+    async fn out(&self, keys: &[OwnerSigner]) -> Result<Withdrawn, OwnerError> {
+        let tokens = vec![self.stage.book().usdc];
+        let all = Withdrawal { to: HOME, tokens, collections: vec![], ether: false };
+        self.shared.withdraw(self.stage.node(), keys, &all, OWNER_FEE_CEILING).await
+    }
+
+    async fn is_home(&self) -> Result<()> {
+        let usdc = self.stage.book().usdc;
+        assert_eq!(self.stage.balance_of(usdc, HOME).await?, dollars(10_000));
+        assert_eq!(self.stage.balance_of(usdc, self.shared.address).await?, U256::ZERO);
+        Ok(())
+    }
+}
+
+/// D6, K10: an account of several keys is theirs, whoever stops the manager: they end a grant and have their money, by one transaction
+/// each, and one of them alone has neither.
+#[tokio::test]
+async fn while_the_manager_is_paused_owners_together_end_a_grant_and_have_their_money() -> Result<()>
+{
+    let owners = Together::paused().await?;
+    let node = owners.stage.node();
+    let terms = AllowedTargets(vec![owners.stage.book().usdc]).encode();
+    let grant = Delegation {
+        delegate: Address::repeat_byte(0xa9),
+        delegator: owners.shared.address,
+        authority: ROOT_AUTHORITY,
+        caveats: vec![Caveat::new(enforcers::ALLOWED_TARGETS, terms)],
+        salt: U256::ZERO,
+        signature: Bytes::new(),
+    };
+    let grant = owners.shared.grant(&owners.stage.domain(), &owners.keys, grant)?;
+
+    let (one, _) = owners.keys.split_at(1);
+    let alone = owners.out(one).await;
+    ensure!(matches!(alone, Err(OwnerError::TooFewKeys { .. })), "{alone:?}");
+    assert_eq!(owners.sent().await?, 0);
+
+    let out = owners.out(&owners.keys).await?;
+    ensure!(matches!(out, Withdrawn::Done { .. }), "{out:?}");
+    owners.is_home().await?;
+    assert_eq!(owners.sent().await?, 1);
+
+    owners.shared.revoke(node, &owners.keys, &grant, OWNER_FEE_CEILING).await?;
+    assert_eq!(owners.sent().await?, 2);
+    operate(&owners.stage, &unpauseCall {}).await?;
+    let disabled = DelegationManager::disabledDelegationsCall { delegationHash: grant.hash().0 };
+    ensure!(node.read(DELEGATION_MANAGER, disabled).await?, "it is ended");
+    Ok(())
+}
+
+/// Thirty signatures are the most that an account asks for: the gas for checking them is there.
+#[tokio::test]
+async fn while_the_manager_is_paused_thirty_owners_have_their_money() -> Result<()> {
+    let owners = Together::of_thirty().await?;
+
+    let out = owners.out(&owners.keys).await?;
+
+    ensure!(matches!(out, Withdrawn::Done { .. }), "{out:?}");
+    owners.is_home().await
+}
+
+/// What an account of several would refuse is not sent, and what it refuses all the same is no success.
+#[tokio::test]
+async fn while_the_manager_is_paused_a_failure_of_owners_together_is_none_or_told() -> Result<()> {
+    let owners = Together::paused().await?;
+    let act = async |target, data: Vec<u8>| {
+        let call = Execution { target, value: U256::ZERO, data: data.into() };
+        let (node, keys) = (owners.stage.node(), &owners.keys);
+        owners.shared.act(node, keys, &[call], OWNER_FEE_CEILING).await
+    };
+    let much = Erc20::transferCall { to: HOME, amount: dollars(10_001) };
+
+    let refused = act(owners.stage.book().usdc, much.abi_encode()).await;
+    ensure!(matches!(refused, Err(OwnerError::WouldFail { .. })), "{refused:?}");
+    assert_eq!(owners.sent().await?, 0);
+    let failed = act(owners.stage.two_faced().await?, Vec::new()).await;
+    ensure!(matches!(failed, Err(OwnerError::Failed { .. })), "{failed:?}");
+    assert_eq!(owners.sent().await?, 1);
     Ok(())
 }

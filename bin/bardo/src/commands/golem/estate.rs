@@ -35,6 +35,25 @@ impl Estate {
         send: &SendArgs,
         key: &KeyArgs,
     ) -> Result<Result<Self, Answer>, Failure> {
+        Self::by(what, data, send.connect(), key).await
+    }
+
+    /// The same for what ends it: that does not wait for a private endpoint.
+    pub(super) async fn in_need(
+        what: &str,
+        data: &Path,
+        send: &SendArgs,
+        key: &KeyArgs,
+    ) -> Result<Result<Self, Answer>, Failure> {
+        Self::by(what, data, send.connect_in_need(), key).await
+    }
+
+    async fn by(
+        what: &str,
+        data: &Path,
+        connecting: impl Future<Output = Result<Node, Failure>>,
+        key: &KeyArgs,
+    ) -> Result<Result<Self, Answer>, Failure> {
         let Some(file) = GolemFile::of(data)? else {
             return Err(Failure::Use(anyhow!(
                 "{} has no golem.toml: `bardo onboard` first",
@@ -43,7 +62,7 @@ impl Estate {
         };
         let archive = archive(data)?;
         let signer = input::owner(key)?;
-        let node = send.connect().await?;
+        let node = connecting.await?;
         let no = |reason: String| {
             Ok(Err(refused(what, &format!("{reason}; nothing was signed or sent"))))
         };

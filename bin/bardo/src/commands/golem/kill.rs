@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// `bardo golem kill`: all that it may do ends on the chain; a process that is there is told why.
 pub(super) async fn kill(args: &KillArgs) -> Result<Answer, Failure> {
-    let estate = match Estate::of("killed", &args.data, &args.send, &args.key).await? {
+    let estate = match Estate::in_need("killed", &args.data, &args.send, &args.key).await? {
         Ok(estate) => estate,
         Err(no) => return Ok(no),
     };
