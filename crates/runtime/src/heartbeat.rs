@@ -20,7 +20,7 @@ use crate::{
     Aim, Clocks, DeathTrigger, Economy, FabricError, Felt, Golem, GolemEvent, Held, Life,
     ObservingCause, Outcome, Owed, Pace, Thought, WHOLE, Wish, World,
     approval::still_waits,
-    beyond, chance, crash, feel, flow, gain, moved, phase_of,
+    beyond, chance, crash, feel, flow, gain, misjudged, moved, phase_of,
     wish::{calls, held},
 };
 use alloy_primitives::{Address, U256};
@@ -255,6 +255,7 @@ impl Golem {
         let fed = (back || saw_feed) && before < Phase::Terminal;
         if fed {
             next.mark = sensed.worth.unwrap_or(0);
+            next.experience.fed();
             next.mood = feel(next.mood, &Felt::Fed);
             let event = GolemEvent::Fed { from: self.owner, phase: on_chain };
             self.tell_in_tick("fed", event, now).await?;
@@ -285,15 +286,15 @@ impl Golem {
         };
         next.clocks = Clocks {
             economic: economy.clock(),
-            epistemic: next.experience.clock(),
+            epistemic: next.experience.clock(now),
             stochastic: chance(self.id, now.saturating_sub(next.born), self.expected_days),
         };
+        // What it learnt before its owner fed it stays what it knows, and has moved its phase: it does not do so twice.
+        let epistemic = next.experience.clock_since_feed(now);
+        let moves = Clocks { epistemic, ..next.clocks };
         // What the economic clock did is undone in the tick that sees a Feed; from the next one on it counts again.
-        next.phase = if fed {
-            next.clocks.phase_after_feed(on_chain)
-        } else {
-            next.clocks.phase(on_chain.max(before))
-        };
+        next.phase =
+            if fed { moves.phase_after_feed(on_chain) } else { moves.phase(on_chain.max(before)) };
         if next.phase != before {
             let (to, score) = (next.phase, next.clocks.vitality());
             let event = GolemEvent::PhaseChanged { from: before, to, score };
@@ -410,7 +411,7 @@ impl Golem {
         match thought.map_err(|source| TickError::Strategist { name: name(), source })? {
             Thought::Wishes(wishes) => Ok(wishes),
             Thought::Disagreed(why) => {
-                next.experience.learn(false);
+                next.experience.learn(false, now);
                 let event = GolemEvent::ModelsDisagreed { why: format!("{why:?}") };
                 self.tell_in_tick("disagreed", event, now).await?;
                 Ok(Vec::new())
@@ -471,18 +472,17 @@ impl Golem {
             // Whoever waits has learnt nothing yet.
             waiting if still_waits(waiting) => {}
             Outcome::Done => {
-                next.experience.learn(true);
+                next.experience.learn(true, now);
                 next.mood = feel(next.mood, &Felt::Success);
                 next.last_deed = Some(now);
             }
             Outcome::Failed(_) => {
-                next.experience.learn(false);
+                next.experience.learn(false, now);
                 next.mood = feel(next.mood, &Felt::Failure);
             }
             Outcome::Refused(denials) => {
-                // What its own policy refuses it should not have wanted.
-                if denials.iter().any(|denial| denial.code.to_string().starts_with("POL-")) {
-                    next.experience.learn(false);
+                if denials.iter().any(|denial| misjudged(denial.code)) {
+                    next.experience.learn(false, now);
                 }
                 for denial in denials {
                     next.mood = feel(next.mood, &Felt::Refusal(denial.clone()));
