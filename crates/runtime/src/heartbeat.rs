@@ -20,7 +20,7 @@ use crate::{
     Aim, Clocks, DeathTrigger, Economy, FabricError, Felt, Golem, GolemEvent, Held, Life,
     ObservingCause, Outcome, Owed, Pace, Thought, WHOLE, Wish, World,
     approval::still_waits,
-    beyond, chance, crash, feel, flow, gain, misjudged, moved, phase_of,
+    beyond, chance, crash, feel, flow, gain, misjudged, moved, phase_of, terminal_at,
     wish::{calls, held},
 };
 use alloy_primitives::{Address, U256};
@@ -269,17 +269,13 @@ impl Golem {
         let fits = |held: &Held| i64::try_from(held.worth).is_ok();
         next.held = sensed.held.clone();
         next.held.retain(|_, held| fits(held));
-        let ends = self.charter.window.end();
         let economy = Economy {
             metabolism: self.means(sensed).map(|balance| Metabolism {
                 balance,
                 daily_revenue: next.earnings.daily(),
                 daily_costs: self.costs,
             }),
-            seconds_left: self
-                .machine_ends
-                .map_or(ends, |stops| stops.min(ends))
-                .saturating_sub(now),
+            seconds_left: self.time_ends().saturating_sub(now),
             worth: sensed.worth.map(u128::from),
             mark: next.mark.into(),
             bound_bps: self.cage.policy().drawdown_bps,
@@ -312,6 +308,19 @@ impl Golem {
             Acting::Signs(_) => None,
         };
         Ok(Lived { observing, economy, fed })
+    }
+
+    /// When its time is over: its grant's, or its machine's (SPEC D32).
+    fn time_ends(&self) -> u64 {
+        let ends = self.charter.window.end();
+        self.machine_ends.map_or(ends, |stops| stops.min(ends))
+    }
+
+    /// That second, or the one in which time alone makes it Terminal, if that comes first: however rarely it looks up, it is awake then, with
+    /// time enough left to settle.
+    pub(crate) fn not_beyond_its_end(&self, due: u64, now: u64) -> u64 {
+        let last = terminal_at(self.time_ends());
+        if last > now { due.min(last) } else { due }
     }
 
     /// What it lives on: what is left of its runway is the owner's to give; what it holds of the settlement asset is what it could live on.
@@ -520,7 +529,7 @@ impl Golem {
         let pace = Pace { phase: next.phase, mood: next.mood, moved_bps, acted, quiet: next.quiet };
         let after = now.saturating_add(self.rhythm.pause(&pace));
         let turn = self.rhythm.next_turn(next.born, now).unwrap_or(u64::MAX);
-        next.next_at = after.min(turn);
+        next.next_at = self.not_beyond_its_end(after.min(turn), now);
         next.ticks = next.ticks.saturating_add(1);
         let (number, phase, clocks) = (next.ticks, next.phase, next.clocks);
         let block = sensed.entry.as_ref().map_or(0, |entry| entry.block.number);

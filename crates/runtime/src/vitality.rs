@@ -12,6 +12,8 @@ pub const WHOLE: u16 = 10_000;
 const ENOUGH_HOURS: u64 = 720;
 /// Seconds of time that count as enough.
 const ENOUGH_SECONDS: u64 = 7 * 86_400;
+/// Seconds of time with which it is Declining still: a tenth of that, as [`THRESHOLDS`] has it.
+const DECLINES: u64 = ENOUGH_SECONDS / 10;
 /// How many outcomes are remembered.
 const MEMORY: usize = 32;
 /// Seconds for which an outcome counts.
@@ -87,6 +89,18 @@ impl Economy {
         let bound = self.mark.saturating_mul(self.bound_bps.into()) / u128::from(WHOLE);
         share(bound.saturating_sub(lost), bound)
     }
+}
+
+/// The first second in which time alone makes a Golem Terminal whose grant, or machine, ends then.
+///
+/// ```
+/// use golem_runtime::terminal_at;
+/// // A tenth of seven days before the end it is Declining still.
+/// assert_eq!(terminal_at(1_000_000), 1_000_000 - 60_480 + 1);
+/// ```
+#[must_use]
+pub const fn terminal_at(end: u64) -> u64 {
+    end.saturating_sub(DECLINES).saturating_add(1)
 }
 
 /// A part of a whole, out of 10,000, rounded down and never more than all; nothing is a part of nothing.

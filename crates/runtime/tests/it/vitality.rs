@@ -5,7 +5,7 @@ use golem_custody::{DailyCosts, DenialCode, Metabolism};
 use golem_delegation::grant::Phase;
 use golem_runtime::{
     Clocks, DeathTrigger, Economy, Experience, Life, THRESHOLDS, WHOLE, chance, misjudged, moved,
-    phase_of,
+    phase_of, terminal_at,
 };
 use proptest::prelude::*;
 
@@ -178,6 +178,17 @@ fn only_what_nobody_should_have_proposed_is_misjudged() {
     ] {
         assert!(!misjudged(code), "{code}");
     }
+}
+
+/// D32: a tick that comes in this second finds it Terminal by time alone, and one a second earlier does not.
+#[test]
+fn time_alone_makes_it_terminal_in_one_second_and_not_before() {
+    let end = 10 * DAY;
+    let at = |now: u64| phase_of(Economy { seconds_left: end - now, ..economy() }.clock());
+
+    let last = terminal_at(end);
+
+    assert_eq!((at(last - 1), at(last)), (Phase::Declining, Phase::Terminal));
 }
 
 #[test]

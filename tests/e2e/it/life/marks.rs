@@ -17,7 +17,7 @@ use bardo_bindings::defi::{
 use bardo_testkit::dollars;
 use golem_chain::Writing;
 use golem_custody::{DailyCosts, DeathSettlement, DenialCode, Execution};
-use golem_delegation::grant::Phase;
+use golem_delegation::{grant::Phase, terms::MortalityTimeWindow};
 use golem_runtime::{DeathTrigger, Outcome, Passing, Provisions, WHOLE, Wish, read_bundle};
 use golem_safety::Policy;
 use std::{fs, sync::Arc};
@@ -193,6 +193,36 @@ async fn what_was_before_a_feed_does_not_undo_it() -> Result<()> {
     assert_eq!((later.phase, later.clocks.epistemic), (Phase::Stable, WHOLE));
     drop(golem);
     assert_eq!(home.once("fed")?, 1);
+    Ok(())
+}
+
+/// D32: however rarely it looks up, it is awake when time alone makes it Terminal, and all that it held is settled.
+#[tokio::test]
+async fn it_does_not_sleep_through_its_end() -> Result<()> {
+    const RARELY: &str = "- every: 1d\n- fastest: 1d\n- slowest: 1d\n";
+    for machine in [false, true] {
+        let home = Home::under("- goal: to be there\n", RARELY, |law| {
+            if !machine {
+                let start = law.window.start();
+                law.window = MortalityTimeWindow::new(start, start + 2 * DAY).unwrap();
+            }
+        })
+        .await?;
+        let machine_ends = machine.then_some(home.now() + 2 * DAY);
+        let ends = machine_ends.unwrap_or(home.now() + 2 * DAY);
+        let mut golem = awake(Provisions { machine_ends, ..home.provisions()? }).await?;
+        let mut ticked = ticks(&mut golem).await?;
+
+        while ticked.phase < Phase::Terminal {
+            ensure!(ticked.next_at > home.now() && ticked.next_at <= ends - 60_000, "{ticked:?}");
+            home.later(ticked.next_at - home.now()).await?;
+            ticked = ticks(&mut golem).await?;
+        }
+
+        assert_eq!(ticked.dies_of, Some(DeathTrigger::Expiry), "{ticked:?}");
+        let Passing::Dead(_) = golem.dies(DeathTrigger::Expiry).await? else { bail!("alive") };
+        ensure!(home.holds(home.stage.book().usdc).await?.is_zero(), "it kept its owner's money");
+    }
     Ok(())
 }
 
