@@ -268,6 +268,8 @@ impl Golem {
             policy: lane,
             clock,
         };
+        // Since it fell asleep its machine may have got another end.
+        golem.life.next_at = golem.not_beyond_its_end(golem.life.next_at, now);
         golem.bring_to_its_end().await?;
         golem.take_its_lane().await?;
         let told = golem.tell_of_keys(rotation.as_ref(), now).await;

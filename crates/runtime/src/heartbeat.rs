@@ -20,7 +20,7 @@ use crate::{
     Aim, Clocks, DeathTrigger, Economy, FabricError, Felt, Golem, GolemEvent, Held, Life,
     ObservingCause, Outcome, Owed, Pace, Thought, WHOLE, Wish, World,
     approval::still_waits,
-    beyond, chance, crash, feel, flow, gain, moved, phase_of,
+    beyond, chance, crash, feel, flow, gain, misjudged, moved, phase_of, terminal_at,
     wish::{calls, held},
 };
 use alloy_primitives::{Address, U256};
@@ -255,6 +255,7 @@ impl Golem {
         let fed = (back || saw_feed) && before < Phase::Terminal;
         if fed {
             next.mark = sensed.worth.unwrap_or(0);
+            next.experience.fed();
             next.mood = feel(next.mood, &Felt::Fed);
             let event = GolemEvent::Fed { from: self.owner, phase: on_chain };
             self.tell_in_tick("fed", event, now).await?;
@@ -268,32 +269,28 @@ impl Golem {
         let fits = |held: &Held| i64::try_from(held.worth).is_ok();
         next.held = sensed.held.clone();
         next.held.retain(|_, held| fits(held));
-        let ends = self.charter.window.end();
         let economy = Economy {
             metabolism: self.means(sensed).map(|balance| Metabolism {
                 balance,
                 daily_revenue: next.earnings.daily(),
                 daily_costs: self.costs,
             }),
-            seconds_left: self
-                .machine_ends
-                .map_or(ends, |stops| stops.min(ends))
-                .saturating_sub(now),
+            seconds_left: self.time_ends().saturating_sub(now),
             worth: sensed.worth.map(u128::from),
             mark: next.mark.into(),
             bound_bps: self.cage.policy().drawdown_bps,
         };
         next.clocks = Clocks {
             economic: economy.clock(),
-            epistemic: next.experience.clock(),
+            epistemic: next.experience.clock(now),
             stochastic: chance(self.id, now.saturating_sub(next.born), self.expected_days),
         };
+        // What it learnt before its owner fed it stays what it knows, and has moved its phase: it does not do so twice.
+        let epistemic = next.experience.clock_since_feed(now);
+        let moves = Clocks { epistemic, ..next.clocks };
         // What the economic clock did is undone in the tick that sees a Feed; from the next one on it counts again.
-        next.phase = if fed {
-            next.clocks.phase_after_feed(on_chain)
-        } else {
-            next.clocks.phase(on_chain.max(before))
-        };
+        next.phase =
+            if fed { moves.phase_after_feed(on_chain) } else { moves.phase(on_chain.max(before)) };
         if next.phase != before {
             let (to, score) = (next.phase, next.clocks.vitality());
             let event = GolemEvent::PhaseChanged { from: before, to, score };
@@ -311,6 +308,19 @@ impl Golem {
             Acting::Signs(_) => None,
         };
         Ok(Lived { observing, economy, fed })
+    }
+
+    /// When its time is over: its grant's, or its machine's (SPEC D32).
+    fn time_ends(&self) -> u64 {
+        let ends = self.charter.window.end();
+        self.machine_ends.map_or(ends, |stops| stops.min(ends))
+    }
+
+    /// That second, or the one in which time alone makes it Terminal, if that comes first: however rarely it looks up, it is awake then, with
+    /// time enough left to settle.
+    pub(crate) fn not_beyond_its_end(&self, due: u64, now: u64) -> u64 {
+        let last = terminal_at(self.time_ends());
+        if last > now { due.min(last) } else { due }
     }
 
     /// What it lives on: what is left of its runway is the owner's to give; what it holds of the settlement asset is what it could live on.
@@ -410,7 +420,7 @@ impl Golem {
         match thought.map_err(|source| TickError::Strategist { name: name(), source })? {
             Thought::Wishes(wishes) => Ok(wishes),
             Thought::Disagreed(why) => {
-                next.experience.learn(false);
+                next.experience.learn(false, now);
                 let event = GolemEvent::ModelsDisagreed { why: format!("{why:?}") };
                 self.tell_in_tick("disagreed", event, now).await?;
                 Ok(Vec::new())
@@ -471,18 +481,17 @@ impl Golem {
             // Whoever waits has learnt nothing yet.
             waiting if still_waits(waiting) => {}
             Outcome::Done => {
-                next.experience.learn(true);
+                next.experience.learn(true, now);
                 next.mood = feel(next.mood, &Felt::Success);
                 next.last_deed = Some(now);
             }
             Outcome::Failed(_) => {
-                next.experience.learn(false);
+                next.experience.learn(false, now);
                 next.mood = feel(next.mood, &Felt::Failure);
             }
             Outcome::Refused(denials) => {
-                // What its own policy refuses it should not have wanted.
-                if denials.iter().any(|denial| denial.code.to_string().starts_with("POL-")) {
-                    next.experience.learn(false);
+                if denials.iter().any(|denial| misjudged(denial.code)) {
+                    next.experience.learn(false, now);
                 }
                 for denial in denials {
                     next.mood = feel(next.mood, &Felt::Refusal(denial.clone()));
@@ -520,7 +529,7 @@ impl Golem {
         let pace = Pace { phase: next.phase, mood: next.mood, moved_bps, acted, quiet: next.quiet };
         let after = now.saturating_add(self.rhythm.pause(&pace));
         let turn = self.rhythm.next_turn(next.born, now).unwrap_or(u64::MAX);
-        next.next_at = after.min(turn);
+        next.next_at = self.not_beyond_its_end(after.min(turn), now);
         next.ticks = next.ticks.saturating_add(1);
         let (number, phase, clocks) = (next.ticks, next.phase, next.clocks);
         let block = sensed.entry.as_ref().map_or(0, |entry| entry.block.number);

@@ -59,4 +59,6 @@ pub use sustenance::Inbox;
 pub use testament::{Deeds, LeftGrant, Lesson, Testament, Worth};
 pub use thanatopsis::{DeathError, Dying, Passing};
 pub use told::Told;
-pub use vitality::{Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, phase_of};
+pub use vitality::{
+    Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, misjudged, phase_of, terminal_at,
+};

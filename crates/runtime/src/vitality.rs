@@ -2,7 +2,7 @@
 
 use crate::DeathTrigger;
 use alloy_primitives::{B256, keccak256};
-use golem_custody::{Lifespan, Metabolism};
+use golem_custody::{DenialCode, Lifespan, Metabolism};
 use golem_delegation::grant::Phase;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,12 @@ pub const WHOLE: u16 = 10_000;
 const ENOUGH_HOURS: u64 = 720;
 /// Seconds of time that count as enough.
 const ENOUGH_SECONDS: u64 = 7 * 86_400;
+/// Seconds of time with which it is Declining still: a tenth of that, as [`THRESHOLDS`] has it.
+const DECLINES: u64 = ENOUGH_SECONDS / 10;
 /// How many outcomes are remembered.
 const MEMORY: usize = 32;
+/// Seconds for which an outcome counts.
+const COUNTS: u64 = 7 * 86_400;
 /// Benefit of the doubt: as many outcomes that are taken to have been right.
 const DOUBT: u64 = 8;
 /// Seconds of a day.
@@ -87,38 +91,134 @@ impl Economy {
     }
 }
 
+/// The first second in which time alone makes a Golem Terminal whose grant, or machine, ends then.
+///
+/// ```
+/// use golem_runtime::terminal_at;
+/// // A tenth of seven days before the end it is Declining still.
+/// assert_eq!(terminal_at(1_000_000), 1_000_000 - 60_480 + 1);
+/// ```
+#[must_use]
+pub const fn terminal_at(end: u64) -> u64 {
+    end.saturating_sub(DECLINES).saturating_add(1)
+}
+
 /// A part of a whole, out of 10,000, rounded down and never more than all; nothing is a part of nothing.
 fn share(part: u128, whole: u128) -> u16 {
     let bps = part.saturating_mul(WHOLE.into()).checked_div(whole).unwrap_or(0);
     u16::try_from(bps).unwrap_or(WHOLE).min(WHOLE)
 }
 
-/// Whether what a Golem expected came to be, for its last outcomes.
+/// Whether a refusal says that a Golem misjudged its world: it wanted what nobody should have proposed, or what looks like an attack.
+///
+/// A bound of its owner's that holds, a fact that nobody knows and ground that its owner changed under it are no errors of judgement, and
+/// a stranger can bring about all but the first: they move no phase (SPEC D9).
+///
+/// ```
+/// use golem_custody::DenialCode;
+/// use golem_runtime::misjudged;
+/// assert!(misjudged(DenialCode::PolicyParty));
+/// assert!(!misjudged(DenialCode::PolicyConcentration) && !misjudged(DenialCode::PolicyPriceStale));
+/// ```
+#[must_use]
+pub const fn misjudged(code: DenialCode) -> bool {
+    matches!(
+        code,
+        DenialCode::PolicyTarget
+            | DenialCode::PolicySelector
+            | DenialCode::PolicyAction
+            | DenialCode::PolicyBatch
+            | DenialCode::PolicyAmount
+            | DenialCode::PolicyParty
+            | DenialCode::PolicySignature
+            | DenialCode::PolicyTainted
+    )
+}
+
+/// One outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Kept")]
+struct Learnt {
+    /// When.
+    at: u64,
+    /// Whether what was expected came to be.
+    right: bool,
+    /// Whether its owner has fed it since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    fed: bool,
+}
+
+/// An outcome on the disk.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Kept {
+    /// Of before outcomes had a second: nobody knows how old, and so too old to count.
+    Undated(bool),
+    /// Of since.
+    Dated {
+        at: u64,
+        right: bool,
+        #[serde(default)]
+        fed: bool,
+    },
+}
+
+impl From<Kept> for Learnt {
+    fn from(kept: Kept) -> Self {
+        match kept {
+            Kept::Undated(right) => Self { at: 0, right, fed: false },
+            Kept::Dated { at, right, fed } => Self { at, right, fed },
+        }
+    }
+}
+
+/// Whether what a Golem expected came to be, for its last outcomes, each for a week.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Experience(Vec<bool>);
+pub struct Experience(Vec<Learnt>);
 
 impl Experience {
-    /// With one more outcome.
-    pub fn learn(&mut self, right: bool) {
-        self.0.push(right);
+    /// With one more outcome, of that second.
+    pub fn learn(&mut self, right: bool, at: u64) {
+        self.0.push(Learnt { at, right, fed: false });
         let forgotten = self.0.len().saturating_sub(MEMORY);
         self.0.drain(..forgotten);
     }
 
-    /// What this clock shows.
+    /// Its owner has fed it, knowing all of this.
+    pub fn fed(&mut self) {
+        for one in &mut self.0 {
+            one.fed = true;
+        }
+    }
+
+    /// What this clock shows at that second.
     ///
     /// ```
     /// use golem_runtime::Experience;
     /// let mut golem = Experience::default();
-    /// assert_eq!(golem.clock(), 10_000);
-    /// golem.learn(false);
-    /// assert_eq!(golem.clock(), 8_888);
+    /// assert_eq!(golem.clock(7), 10_000);
+    /// golem.learn(false, 7);
+    /// assert_eq!(golem.clock(7), 8_888);
+    /// // It is forgotten after a week.
+    /// assert_eq!(golem.clock(7 + 604_800), 10_000);
     /// ```
     #[must_use]
-    pub fn clock(&self) -> u16 {
+    pub fn clock(&self, now: u64) -> u16 {
+        self.shows(now, |_| true)
+    }
+
+    /// What its phase goes by: what came of it since its owner fed it last. What was before that has moved its phase once, and does not
+    /// undo the Feed.
+    #[must_use]
+    pub fn clock_since_feed(&self, now: u64) -> u16 {
+        self.shows(now, |one| !one.fed)
+    }
+
+    fn shows(&self, now: u64, counts: impl Fn(&Learnt) -> bool) -> u16 {
         let count = |right: bool| {
-            let those = self.0.iter().filter(|one| **one == right).count();
+            let fresh = |one: &&Learnt| now.saturating_sub(one.at) < COUNTS && counts(one);
+            let those = self.0.iter().filter(fresh).filter(|one| one.right == right).count();
             u64::try_from(those).unwrap_or(u64::MAX)
         };
         let right = count(true).saturating_add(DOUBT);

@@ -58,7 +58,8 @@ pub(crate) async fn calls(
     };
     let Some(fee) = deepest(node, router, sell, buy).await? else {
         let reason = format!("there is no pool of {sell} and {buy} with anything in it");
-        return Ok(Err(Denial::new(DenialCode::PolicyAction, reason)));
+        // Whoever gave the last liquidity took it back: the market's business, and nobody's error.
+        return Ok(Err(Denial::new(DenialCode::PolicyPriceUnknown, reason)));
     };
     let Amounts { give, least } = amounts;
     let call = |target, data: Vec<u8>| Execution { target, value: U256::ZERO, data: data.into() };

@@ -58,7 +58,7 @@ pub struct Facts {
     /// Feeds, vaults, positions and pools.
     pub observed: Observed,
     /// What the account holds, by asset. A vault's shares are held as its asset, a position as its two tokens, and wrapped
-    /// coins beside the coin itself.
+    /// coins beside the coin itself. None at all where a part of it is not known.
     pub holdings: BTreeMap<Address, MicroDollars>,
     /// The most that all of it was ever worth.
     pub high_water: MicroDollars,

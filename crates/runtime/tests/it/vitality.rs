@@ -1,10 +1,11 @@
 //! SPEC L2, D9, D32: three clocks, one number, five phases, as `docs/vitality.md` has them.
 
 use alloy_primitives::B256;
-use golem_custody::{DailyCosts, Metabolism};
+use golem_custody::{DailyCosts, DenialCode, Metabolism};
 use golem_delegation::grant::Phase;
 use golem_runtime::{
-    Clocks, DeathTrigger, Economy, Experience, Life, THRESHOLDS, WHOLE, chance, moved, phase_of,
+    Clocks, DeathTrigger, Economy, Experience, Life, THRESHOLDS, WHOLE, chance, misjudged, moved,
+    phase_of, terminal_at,
 };
 use proptest::prelude::*;
 
@@ -35,6 +36,7 @@ fn the_page_and_the_code_have_the_same_thresholds() {
         assert!(page.contains(&row), "{row}");
     }
     assert!(page.contains("(right + 8) / (right + wrong + 8)"));
+    assert!(page.contains("last 32 outcomes of the last 7 days"));
     assert!(
         page.contains("beside 720") && page.contains("604,800") && page.contains("(180 unless")
     );
@@ -96,13 +98,97 @@ fn what_comes_and_leaves_is_no_fall() {
 fn the_last_outcomes_count_and_those_before_them_do_not() {
     let mut golem = Experience::default();
     for _ in 0..32 {
-        golem.learn(false);
+        golem.learn(false, 0);
     }
-    assert_eq!(golem.clock(), 2_000, "8 of 40");
+    assert_eq!(golem.clock(0), 2_000, "8 of 40");
     for _ in 0..32 {
-        golem.learn(true);
+        golem.learn(true, 0);
     }
-    assert_eq!(golem.clock(), WHOLE);
+    assert_eq!(golem.clock(0), WHOLE);
+}
+
+/// L2: whoever cannot trade, and so can be right in nothing, is not held to its errors for ever.
+#[test]
+fn an_outcome_counts_for_a_week() {
+    let mut golem = Experience::default();
+    for hour in 0..40 {
+        golem.learn(false, hour * 3_600);
+    }
+    let hours = |hours: u64| golem.clock(7 * DAY + hours * 3_600);
+
+    assert_eq!(golem.clock(39 * 3_600), 2_000, "8 of 40");
+    // The last 32 are those from the ninth hour on.
+    assert_eq!([7, 8, 38, 39].map(hours), [2_000, 2_051, 8_888, WHOLE]);
+}
+
+/// D9: what its owner knew when he fed it does not move its phase again; what it knows stays what it knows.
+#[test]
+fn what_was_before_a_feed_moves_no_phase_and_is_not_forgotten() {
+    let mut golem = Experience::default();
+    for _ in 0..9 {
+        golem.learn(false, 0);
+    }
+    assert_eq!((golem.clock(1), golem.clock_since_feed(1)), (4_705, 4_705));
+
+    golem.fed();
+
+    assert_eq!((golem.clock(1), golem.clock_since_feed(1)), (4_705, WHOLE));
+    golem.learn(false, 1);
+    assert_eq!((golem.clock(1), golem.clock_since_feed(1)), (4_444, 8_888));
+    let kept = serde_json::to_value(&golem).unwrap();
+    assert_eq!(serde_json::from_value::<Experience>(kept).unwrap(), golem);
+}
+
+/// D9: what nobody knows, what its owner bounds or changes, and what a chain, a market, a custodian or an owner refuses is no error of
+/// judgement.
+#[test]
+fn only_what_nobody_should_have_proposed_is_misjudged() {
+    use DenialCode as Code;
+    for code in [
+        Code::PolicyTarget,
+        Code::PolicySelector,
+        Code::PolicyAction,
+        Code::PolicyBatch,
+        Code::PolicyAmount,
+        Code::PolicyParty,
+        Code::PolicySignature,
+        Code::PolicyTainted,
+    ] {
+        assert!(misjudged(code), "{code}");
+    }
+    for code in [
+        Code::PolicyPriceUnknown,
+        Code::PolicyPriceStale,
+        Code::PolicyAsset,
+        Code::PolicyConcentration,
+        Code::PolicySpendTransaction,
+        Code::PolicySpendSession,
+        Code::PolicySpendDay,
+        Code::PolicyDrawdown,
+        Code::PolicyConstitution,
+        Code::NoPolicy,
+        Code::PolicyMalformed,
+        Code::Phase,
+        Code::Slippage,
+        Code::Price,
+        Code::NoGas,
+        Code::BudgetDay,
+        Code::ApprovalMissing,
+        Code::ApprovalDenied,
+    ] {
+        assert!(!misjudged(code), "{code}");
+    }
+}
+
+/// D32: a tick that comes in this second finds it Terminal by time alone, and one a second earlier does not.
+#[test]
+fn time_alone_makes_it_terminal_in_one_second_and_not_before() {
+    let end = 10 * DAY;
+    let at = |now: u64| phase_of(Economy { seconds_left: end - now, ..economy() }.clock());
+
+    let last = terminal_at(end);
+
+    assert_eq!((at(last - 1), at(last)), (Phase::Declining, Phase::Terminal));
 }
 
 #[test]
@@ -135,6 +221,9 @@ fn a_life_that_was_kept_before_is_read() {
     let read: Life = serde_json::from_value(kept).unwrap();
     assert_eq!(read, life);
     assert_eq!((read.peak(), read.seen), (900, None));
+    // Outcomes had no second: nobody knows how old they are, and they hold nobody back.
+    let undated: Experience = serde_json::from_value(serde_json::json!([false, true])).unwrap();
+    assert_eq!(undated.clock(7 * DAY), WHOLE);
 }
 
 proptest! {

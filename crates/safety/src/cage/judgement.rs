@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 const PULLS_FROM_CALLER: [Role; 4] =
     [Role::SwapRouter, Role::SwapRouter02, Role::PositionManager, Role::Vault];
 
+/// What is said where the worth of the whole is not known.
+const UNKNOWN: &str = "nobody knows now what all holdings are worth: what is held has no price, or there is more of it than is looked \
+     at; only what closes goes on";
+
 /// One intent as it is judged. What goes against it is gathered, not returned at once: whoever proposed it learns everything.
 pub(super) struct Judgement<'a> {
     published: &'a Published,
@@ -115,7 +119,7 @@ impl<'a> Judgement<'a> {
     fn judge_action(&mut self, action: &Action, is_fallen: bool) {
         self.judge_parties(action);
         self.judge_assets(action);
-        if is_fallen && !self.is_closing(action) {
+        if is_fallen && !self.is_closing(action) && !self.deny_unknown() {
             let reason = format!(
                 "holdings are below {} of their highest, {}, and {} does not close anything",
                 Share(Policy::MAX_BPS.saturating_sub(self.policy().drawdown_bps)),
@@ -373,12 +377,22 @@ impl<'a> Judgement<'a> {
                 );
                 continue;
             };
-            if after.times(Policy::MAX_BPS) > total.times(most) {
+            if after.times(Policy::MAX_BPS) > total.times(most) && !self.deny_unknown() {
                 let share = Share(most);
                 let reason = format!("{after} of {asset} would be more than {share} of {total}");
                 self.deny(DenialCode::PolicyConcentration, reason);
             }
         }
+    }
+
+    /// Where nobody knows what all of it is worth, that is what is in the way: there is no share of it, and no fall. Said once, however
+    /// many calls it stops. Whether that is so.
+    fn deny_unknown(&mut self) -> bool {
+        let is_unknown = self.facts.holdings.is_empty();
+        if is_unknown && !self.denials.iter().any(|denial| denial.reason == UNKNOWN) {
+            self.deny(DenialCode::PolicyPriceUnknown, UNKNOWN.to_owned());
+        }
+        is_unknown
     }
 
     fn total_holdings(&self) -> Option<MicroDollars> {

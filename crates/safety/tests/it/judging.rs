@@ -368,7 +368,22 @@ fn what_a_golem_settles_in_has_no_share() {
 fn holdings_that_nobody_knows_are_nothing_to_have_a_share_of() {
     let unknown = Facts { holdings: [].into(), high_water: MicroDollars::ZERO, ..facts() };
 
-    refused_for(cage(policy()).judge(&intent([buy(1)]), &unknown), DenialCode::PolicyConcentration);
+    refused_for(cage(policy()).judge(&intent([buy(1)]), &unknown), DenialCode::PolicyPriceUnknown);
+}
+
+/// L2: what nobody knows is said as such, once, and is no fall.
+#[test]
+fn holdings_that_nobody_knows_are_no_fall() {
+    let unknown = Facts { holdings: [].into(), high_water: dollars(1_000), ..facts() };
+    let calls = [approve(ROUTER, usdc(9)), buy(9)];
+
+    let denials = refused(cage(policy()).judge(&intent(calls), &unknown));
+
+    let codes: Vec<_> = denials.iter().map(|denial| denial.code).collect();
+    assert_eq!(codes, [DenialCode::PolicyPriceUnknown], "{denials:?}");
+    assert!(denials[0].reason.starts_with("nobody knows"), "{denials:?}");
+    let closing = intent([example(Class::Withdraw)]);
+    let _permit = permitted(cage(policy()).judge(&closing, &unknown));
 }
 
 // POL-SPEND-…

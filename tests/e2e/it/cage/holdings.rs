@@ -202,7 +202,7 @@ async fn liquidity_that_was_given_away_counts_where_it_can_be_priced() -> Result
     give(1).await?;
     assert_eq!(scene.facts(&[], none).await?.holdings, BTreeMap::new());
     let swap = [field.swap(100)];
-    scene.refused(&cage, &swap, none, &[DenialCode::PolicyConcentration]).await?;
+    scene.refused(&cage, &swap, none, &[DenialCode::PolicyPriceUnknown]).await?;
     let _permit = scene.permitted(&cage, &[field.home()], none).await?;
     Ok(())
 }
@@ -226,8 +226,8 @@ async fn a_holding_without_a_price_leaves_only_closing() -> Result<()> {
     scene.field.stage.fund(account, U256::from(1), U256::ZERO).await?;
 
     assert_eq!(scene.facts(&[], ledger).await?.holdings, BTreeMap::new());
-    let drawdown = [DenialCode::PolicyDrawdown];
-    scene.refused(&cage, &[scene.field.deposit()], ledger, &drawdown).await?;
+    let unknown = [DenialCode::PolicyPriceUnknown];
+    scene.refused(&cage, &[scene.field.deposit()], ledger, &unknown).await?;
     let _permit = scene.permitted(&cage, &[deposited, scene.field.home()], ledger).await?;
     Ok(())
 }

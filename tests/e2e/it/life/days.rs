@@ -281,9 +281,10 @@ async fn it_earns_what_the_market_made_of_what_it_held_and_no_deposit() -> Resul
     Ok(())
 }
 
-/// P2: what its own policy refuses is remembered, excites, and teaches it that it does not know its world.
+/// P2, L2: what its own policy refuses is remembered and excites; what nobody should have proposed teaches it that it does not know its
+/// world, and a bound that holds does not.
 #[tokio::test]
-async fn what_its_policy_refuses_excites_it_and_costs_it_life() -> Result<()> {
+async fn what_its_policy_refuses_excites_it_and_an_error_costs_it_life() -> Result<()> {
     let home = Home::with("- goal: none of its own\n", "- every: 1h\n").await?;
     let (usdc, weth) = (home.stage.book().usdc, home.stage.book().weth);
     let wish = Wish::Swap { sell: usdc, buy: weth, micro_dollars: 501 * DOLLAR };
@@ -296,9 +297,16 @@ async fn what_its_policy_refuses_excites_it_and_costs_it_life() -> Result<()> {
     ensure!(golem.life().mood.arousal >= 10, "{:?}", golem.life().mood);
     home.later(HOUR).await?;
     let again = ticks(&mut golem).await?;
-    ensure!(again.clocks.epistemic < 10_000, "{:?}", again.clocks);
+    assert_eq!(again.clocks.epistemic, 10_000, "a bound that holds");
     assert_eq!(home.entry().await?.state.mood.arousal, 9, "ten, and a tick later");
     drop(golem);
-    ensure!(home.told("event.intentRefused")? >= 1, "the log does not know");
+    assert_eq!(home.once("intentRefused")?, 2);
+    let nothing = Wish::Swap { sell: usdc, buy: weth, micro_dollars: 0 };
+    let mut golem = home.wakes_with(Arc::new(Greedy(nothing))).await?;
+    for _ in 0..2 {
+        home.later(HOUR).await?;
+        let _ = ticks(&mut golem).await?;
+    }
+    assert_eq!(golem.life().clocks.epistemic, 8_888, "8 of 9");
     Ok(())
 }

@@ -17,8 +17,9 @@ use bardo_bindings::defi::{
 use bardo_testkit::dollars;
 use golem_chain::Writing;
 use golem_custody::{DailyCosts, DeathSettlement, DenialCode, Execution};
-use golem_delegation::grant::Phase;
-use golem_runtime::{DeathTrigger, Outcome, Passing, Provisions, Wish, read_bundle};
+use golem_delegation::{grant::Phase, terms::MortalityTimeWindow};
+use golem_runtime::{DeathTrigger, Outcome, Passing, Provisions, WHOLE, Wish, read_bundle};
+use golem_safety::Policy;
 use std::{fs, sync::Arc};
 
 const REBALANCE: &str =
@@ -70,14 +71,17 @@ async fn a_feed_that_is_silent_stops_its_trades_and_not_its_life() -> Result<()>
     ensure!(matches!(bought.deeds.as_slice(), [(_, Outcome::Done)]), "{bought:?}");
     home.later(DAY + 2 * HOUR).await?;
 
-    let silent = ticks(&mut golem).await?;
-
-    assert_eq!((silent.phase, silent.dies_of), (Phase::Thriving, None), "{silent:?}");
-    assert_eq!(golem.life().worth, None);
-    ensure!(!silent.deeds.is_empty(), "nothing was wanted");
-    for (wish, outcome) in &silent.deeds {
-        let Outcome::Refused(denials) = outcome else { bail!("{wish:?}: {outcome:?}") };
-        ensure!(denials.iter().any(|one| one.code == DenialCode::PolicyPriceStale), "{denials:?}");
+    for tick in 0..40 {
+        let silent = ticks(&mut golem).await?;
+        assert_eq!((silent.phase, silent.dies_of), (Phase::Thriving, None), "{tick}: {silent:?}");
+        assert_eq!((golem.life().worth, silent.clocks.epistemic), (None, WHOLE), "{tick}");
+        ensure!(!silent.deeds.is_empty(), "nothing was wanted");
+        for (wish, outcome) in &silent.deeds {
+            let Outcome::Refused(denials) = outcome else { bail!("{wish:?}: {outcome:?}") };
+            let stale = denials.iter().any(|one| one.code == DenialCode::PolicyPriceStale);
+            ensure!(stale, "{tick}: {denials:?}");
+        }
+        home.later(HOUR).await?;
     }
     assert_eq!(home.entry().await?.state.phase, Phase::Thriving);
     // The feeds speak again, and it goes on.
@@ -118,12 +122,107 @@ async fn what_a_stranger_gives_it_does_not_kill_it() -> Result<()> {
     }
     home.later(DAY).await?;
 
-    let flooded = ticks(&mut golem).await?;
+    for tick in 0..40 {
+        let flooded = ticks(&mut golem).await?;
+        assert_eq!(golem.life().worth, None, "65 positions are looked at");
+        assert_eq!(
+            (flooded.phase, flooded.dies_of),
+            (Phase::Thriving, None),
+            "{tick}: {flooded:?}"
+        );
+        ensure!(golem.life().mood.arousal < 50, "{tick}: {:?}", golem.life().mood);
+        let [(_, Outcome::Refused(denials))] = flooded.deeds.as_slice() else {
+            bail!("{tick}: {flooded:?}")
+        };
+        let [denial] = denials.as_slice() else { bail!("{tick}: {denials:?}") };
+        assert_eq!(denial.code, DenialCode::PolicyPriceUnknown);
+        ensure!(denial.reason.starts_with("nobody knows"), "{denial}");
+        home.later(HOUR).await?;
+    }
+    Ok(())
+}
 
-    assert_eq!(golem.life().worth, None, "65 positions are looked at");
-    assert_eq!((flooded.phase, flooded.dies_of), (Phase::Thriving, None), "{flooded:?}");
-    let refused = |(_, outcome): &(_, Outcome)| matches!(outcome, Outcome::Refused(_));
-    ensure!(!flooded.deeds.is_empty() && flooded.deeds.iter().all(refused), "{flooded:?}");
+/// D9: a bound that is simply reached costs no life, however often: its owner set it, and nobody erred.
+#[tokio::test]
+async fn a_bound_that_holds_moves_no_phase() -> Result<()> {
+    let home = Home::with("- goal: none of its own\n", "- every: 1h\n").await?;
+    let (sell, buy) = (home.stage.book().usdc, home.stage.book().weth);
+    home.publishes(&Policy { concentration_bps: 500, ..home.policy() }).await?;
+    let wish = Wish::Swap { sell, buy, micro_dollars: 150 * DOLLAR };
+    let mut golem = home.wakes_with(Arc::new(Greedy(wish))).await?;
+    for tick in 0..40 {
+        let ticked = ticks(&mut golem).await?;
+        let [(_, Outcome::Refused(denials))] = ticked.deeds.as_slice() else {
+            bail!("{tick}: {ticked:?}")
+        };
+        assert_eq!(denials[0].code, DenialCode::PolicyConcentration);
+        assert_eq!((ticked.phase, ticked.clocks.epistemic), (Phase::Thriving, WHOLE), "{tick}");
+        home.later(HOUR).await?;
+    }
+    Ok(())
+}
+
+/// L2, D9: what nobody should have proposed costs it life; its owner's Feed is not undone by what was before it, and a week later that is
+/// forgotten.
+#[tokio::test]
+async fn what_was_before_a_feed_does_not_undo_it() -> Result<()> {
+    let home = Home::with("- goal: none of its own\n", "- every: 1h\n").await?;
+    let (sell, buy) = (home.stage.book().usdc, home.stage.book().weth);
+    let nothing = Wish::Swap { sell, buy, micro_dollars: 0 };
+    let mut golem = home.wakes_with(Arc::new(Greedy(nothing))).await?;
+    let mut fallen = ticks(&mut golem).await?;
+    while fallen.phase < Phase::Conservation {
+        ensure!(fallen.number < 40, "{fallen:?}");
+        home.later(HOUR).await?;
+        fallen = ticks(&mut golem).await?;
+    }
+    let knows = golem.life().experience.clock(home.now());
+    drop(golem);
+    home.writes(&Writing::Feed { golem: home.id, phase: Phase::Stable }).await?;
+    let mut golem = home.wakes().await?;
+
+    for tick in 0..40 {
+        home.later(HOUR).await?;
+        let ticked = ticks(&mut golem).await?;
+        assert_eq!((ticked.phase, ticked.clocks.epistemic), (Phase::Stable, knows), "{tick}");
+        assert_eq!(home.entry().await?.state.phase, Phase::Stable, "{tick}");
+    }
+    home.later(7 * DAY).await?;
+    let later = ticks(&mut golem).await?;
+
+    assert_eq!((later.phase, later.clocks.epistemic), (Phase::Stable, WHOLE));
+    drop(golem);
+    assert_eq!(home.once("fed")?, 1);
+    Ok(())
+}
+
+/// D32: however rarely it looks up, it is awake when time alone makes it Terminal, and all that it held is settled.
+#[tokio::test]
+async fn it_does_not_sleep_through_its_end() -> Result<()> {
+    const RARELY: &str = "- every: 1d\n- fastest: 1d\n- slowest: 1d\n";
+    for machine in [false, true] {
+        let home = Home::under("- goal: to be there\n", RARELY, |law| {
+            if !machine {
+                let start = law.window.start();
+                law.window = MortalityTimeWindow::new(start, start + 2 * DAY).unwrap();
+            }
+        })
+        .await?;
+        let machine_ends = machine.then_some(home.now() + 2 * DAY);
+        let ends = machine_ends.unwrap_or(home.now() + 2 * DAY);
+        let mut golem = awake(Provisions { machine_ends, ..home.provisions()? }).await?;
+        let mut ticked = ticks(&mut golem).await?;
+
+        while ticked.phase < Phase::Terminal {
+            ensure!(ticked.next_at > home.now() && ticked.next_at <= ends - 60_000, "{ticked:?}");
+            home.later(ticked.next_at - home.now()).await?;
+            ticked = ticks(&mut golem).await?;
+        }
+
+        assert_eq!(ticked.dies_of, Some(DeathTrigger::Expiry), "{ticked:?}");
+        let Passing::Dead(_) = golem.dies(DeathTrigger::Expiry).await? else { bail!("alive") };
+        ensure!(home.holds(home.stage.book().usdc).await?.is_zero(), "it kept its owner's money");
+    }
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use golem_runtime::{Outcome, Ticked};
 use golem_safety::Policy;
 
 impl Home {
-    async fn publishes(&self, policy: &Policy) -> Result<()> {
+    pub(super) async fn publishes(&self, policy: &Policy) -> Result<()> {
         let policy = PolicyCage::Policy {
             constitutionHash: policy.constitution_hash,
             concentrationBps: policy.concentration_bps,
