@@ -22,6 +22,15 @@ pub enum KeyFileError {
         /// Why.
         source: io::Error,
     },
+    /// A Golem that was onboarded has none any more.
+    #[error(
+        "key file {path} is not there, and no other key takes its place: put back your copy of it; without one, take back its \
+         grant with `bardo golem kill`, and onboard another in another folder"
+    )]
+    Missing {
+        /// Where it was.
+        path: PathBuf,
+    },
     /// Others on the machine could read it.
     #[error("key file {path} has mode {mode:03o}; make it private: chmod 600 {path}")]
     Loose {
@@ -184,6 +193,8 @@ fn write_keystore(
     file.sync_all()?;
     Failpoint::KeySealed.reached();
     fs::hard_link(&whole, path)?;
+    // A name that is not on the disk is none: whoever was granted something by this key has it after a loss of power too.
+    fs::File::open(parent)?.sync_all()?;
     Failpoint::KeyNamed.reached();
     Ok(())
 }

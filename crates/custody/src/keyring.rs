@@ -1,9 +1,9 @@
 //! Where a Golem's key lives, and who may use it.
 
 use crate::{
-    BoxError, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, Introduction,
-    JudgedHead, KeyFileError, Keyring, Offer, Password, Sealed, SessionKey, SessionSigner,
-    SignedOperation, SignedTransaction, Unkept, keyfile,
+    BoxError, ByOperation, ByTransaction, ChildGrant, Cleared, CustodyError, CustodyMode,
+    Introduction, JudgedHead, KeyFileError, Keyring, Offer, Password, Sealed, SessionKey,
+    SessionSigner, SignedOperation, SignedTransaction, Unkept, keyfile,
 };
 use alloy_primitives::{Address, Bytes, U256};
 use async_trait::async_trait;
@@ -66,20 +66,43 @@ impl Keys {
         Self::holding(Some(SessionKey::born()), None, None)
     }
 
-    /// Those in a folder of the owner's; a first key is born where there is none.
+    /// Those in a folder of the owner's, for whoever onboards a Golem there: a first key is born where there is none.
     pub fn local(folder: &Path, password: Password) -> Result<Self, KeyFileError> {
+        Self::in_folder(folder, password, |files| {
+            let key = SessionKey::born();
+            key.save(&files.path(CURRENT), &files.password)?;
+            Ok(key)
+        })
+    }
+
+    /// Those of a Golem that was onboarded: the same key as before or none, and never another in its place (SPEC D21).
+    pub fn open(folder: &Path, password: Password) -> Result<Self, KeyFileError> {
+        Self::in_folder(folder, password, |files| {
+            Err(KeyFileError::Missing { path: files.path(CURRENT) })
+        })
+    }
+
+    fn in_folder(
+        folder: &Path,
+        password: Password,
+        otherwise: impl FnOnce(&Files) -> Result<SessionKey, KeyFileError>,
+    ) -> Result<Self, KeyFileError> {
         keyfile::clear_staging(folder)?;
         let files = Files { folder: folder.to_owned(), password };
         let current = match files.open(CURRENT)? {
             Some(key) => key,
-            None => {
-                let key = SessionKey::born();
-                key.save(&files.path(CURRENT), &files.password)?;
-                key
-            }
+            None => otherwise(&files)?,
         };
         let next = files.open(NEXT)?;
         Ok(Self::holding(Some(current), next, Some(files)))
+    }
+
+    /// Which mode keys are kept so in.
+    pub async fn mode(&self) -> CustodyMode {
+        match self.0.lock().await.files {
+            Some(_) => CustodyMode::LocalKey,
+            None => CustodyMode::Delegation,
+        }
     }
 
     fn holding(
@@ -139,7 +162,6 @@ impl Keyring for Keys {
         let key = SessionKey::born();
         if let Some(files) = &held.files {
             key.save(&files.path(NEXT), &files.password)?;
-            files.sync()?;
         }
         let address = key.address();
         held.next = Some(key);

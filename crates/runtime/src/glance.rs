@@ -7,7 +7,7 @@ use crate::{
 use alloy_primitives::{Address, B256};
 use bardo_store::{Archive, StoreError};
 use golem_chain::environment;
-use golem_custody::{Means, Onboarding, Rotation, Runway, Spent};
+use golem_custody::{Choice, CustodyMode, Means, Onboarding, Rotation, Runway, Spent};
 use golem_delegation::{
     Delegation,
     grant::{Grant, GrantError},
@@ -110,6 +110,14 @@ impl Glance {
     /// Whether its death was accepted, by the archive alone. What is there and cannot be read is no life either (INV-4).
     pub fn accepted_death(archive: &Archive) -> Result<bool, StoreError> {
         Ok(archive.step(thanatopsis::CELL)?.is_some())
+    }
+
+    /// How its keys are kept, by the archive alone, once anything was made for that: from then on it stays so (SPEC K1).
+    pub fn bound_mode(archive: &Archive) -> Result<Option<CustodyMode>, GlanceError> {
+        Ok(match read(archive, "custody")? {
+            Some(Choice::Bound { mode, .. } | Choice::Fixed { mode, .. }) => Some(mode),
+            None | Some(Choice::Open { .. }) => None,
+        })
     }
 
     /// Its owner.

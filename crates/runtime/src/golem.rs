@@ -12,10 +12,10 @@ use golem_chain::{
     Registry, boot, environment, facts_of_golem,
 };
 use golem_custody::{
-    Books as _, BoxError, Caps, Consent, CustodyError, DailyCosts, Denial, DenialCode, Execution,
-    IntentId, Judged, Judgement, KeyHandle, Keyring as _, Keys, Mandate, Means, Onboarding,
-    OnboardingError, OnboardingSteps, Payee, Proposed, Redemption, Rotation, RotationError,
-    Rotations, Steps as _,
+    Books as _, BoxError, Caps, ChoiceError, Consent, CustodyChoice, CustodyError, CustodyMode,
+    DailyCosts, Denial, DenialCode, Execution, IntentId, Judged, Judgement, KeyHandle,
+    Keyring as _, Keys, Mandate, Means, Onboarding, OnboardingError, OnboardingSteps, Payee,
+    Proposed, Redemption, Rotation, RotationError, Rotations, Steps as _,
 };
 use golem_delegation::{
     ContextError, Delegation, PermissionContext,
@@ -88,6 +88,22 @@ pub enum WakeError {
     /// Its money is in a wallet that another program signs for.
     #[error("its money is in a wallet that a service signs for: it is not woken by this program")]
     OtherMode,
+    /// Its keys are kept otherwise than its owner chose, which nothing changes any more (SPEC K1).
+    #[error(
+        "it was onboarded in {chosen} mode and lives in no other, and is started in {started} mode: golem.toml is to say \
+         mode = \"{chosen}\"",
+        chosen = chosen.name(),
+        started = started.name()
+    )]
+    AnotherMode {
+        /// What its books have.
+        chosen: CustodyMode,
+        /// What it was to be woken in.
+        started: CustodyMode,
+    },
+    /// What was chosen cannot be read.
+    #[error("the mode of custody cannot be read")]
+    Choice(#[from] ChoiceError),
     /// Its grant is none that it can live by.
     #[error("the grant cannot be read as a charter of this Golem")]
     Grant(#[from] GrantError),
@@ -218,6 +234,11 @@ impl Golem {
         let Means::Granted { grant: first, .. } = means else {
             return Err(WakeError::OtherMode);
         };
+        let started = keys.mode().await;
+        let chosen = CustodyChoice::new(store.as_ref()).at().await?.map(|choice| choice.mode());
+        if let Some(chosen) = chosen.filter(|chosen| *chosen != started) {
+            return Err(WakeError::AnotherMode { chosen, started });
+        }
         let rotation = Rotations::new(store.as_ref(), &keys).resume(now).await?;
         let grant = newest(&store, *first, rotation.as_ref()).await?;
         let charter = Grant::read(&grant, &environment())?.charter().clone();

@@ -8,6 +8,7 @@ mod deaths;
 mod events;
 mod keys;
 mod marks;
+mod modes;
 mod policy;
 
 use alloy::primitives::{Address, B256, U256, keccak256};
@@ -19,7 +20,7 @@ use golem_chain::{
     Written, hybrid_account, local::CharterParties,
 };
 use golem_custody::{
-    Asset, CustodyChoice, CustodyMode, DailyCosts, Keyring as _, Keys, Means, OwnerSigner, SignIn,
+    Asset, CustodyChoice, DailyCosts, Keyring as _, Keys, Means, OwnerSigner, SignIn,
 };
 use golem_delegation::terms::{GolemCharter, MortalityTimeWindow};
 use golem_runtime::{Documents, Golem, Provisions, Strategist, Ticked, Told, Waking};
@@ -114,12 +115,13 @@ impl Home {
     async fn onboards(&self, change: impl FnOnce(&mut GolemCharter)) -> Result<()> {
         let (book, now) = (self.stage.book(), self.now());
         let store = self.store()?;
-        let _ = CustodyChoice::new(store.as_ref()).choose(CustodyMode::Delegation, now).await?;
+        let mode = self.keys.mode().await;
+        let _ = CustodyChoice::new(store.as_ref()).choose(mode, now).await?;
         let onboard = Onboard {
             node: self.stage.node(),
             owner: &self.owner,
             steps: store.as_ref(),
-            mode: CustodyMode::Delegation,
+            mode,
             salt: SALT,
             vault: Some(self.vault.clone()),
             policy: self.policy(),

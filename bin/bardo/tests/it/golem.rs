@@ -3,6 +3,7 @@
 mod approvals;
 mod bounds;
 mod care;
+mod custody;
 mod deaths;
 mod habits;
 mod hosted;

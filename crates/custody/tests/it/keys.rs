@@ -1,9 +1,10 @@
 use alloy_primitives::U256;
 use bardo_bindings::framework::STATELESS_7702_IMPL;
 use golem_custody::{
-    KeyFileError, OwnerSigner, Password, SessionKey, SessionSigner, TransactionPlan,
+    KeyFileError, Keyring as _, Keys, OwnerSigner, Password, SessionKey, SessionSigner,
+    TransactionPlan,
 };
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 fn write(path: &Path, text: &str, mode: u32) {
     fs::write(path, text).unwrap();
@@ -167,4 +168,57 @@ fn an_upgrade_names_its_chain_and_the_frameworks_code() {
     assert_eq!(signed.inner().address, STATELESS_7702_IMPL);
     assert_eq!(signed.inner().nonce, 6, "the transaction that carries it uses 5");
     assert_eq!(signed.recover_authority().unwrap(), owner.address());
+}
+
+/// D21: whoever opens gets the key that was there, and none that was not.
+#[tokio::test]
+async fn a_key_that_is_gone_is_missed_and_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let pw = || password(folder.path(), "pw");
+    let key = folder.path().join("session-key.json");
+    let missing = |keys: Result<Keys, KeyFileError>| matches!(keys, Err(KeyFileError::Missing { path }) if path == key);
+    assert!(missing(Keys::open(folder.path(), pw())));
+    assert!(!key.exists());
+
+    let born = Keys::local(folder.path(), pw()).unwrap().current().await;
+
+    assert!(born.is_some());
+    assert_eq!(Keys::open(folder.path(), pw()).unwrap().current().await, born);
+    fs::remove_file(&key).unwrap();
+    assert!(missing(Keys::open(folder.path(), pw())));
+    assert!(!key.exists());
+}
+
+/// Whoever seals a key, for the test below. By itself it does nothing.
+#[test]
+fn sealer() {
+    let Some(folder) = std::env::var_os("BARDO_SEALING") else { return };
+    SessionKey::born()
+        .save(&Path::new(&folder).join("key.json"), &password(Path::new(&folder), "pw"))
+        .unwrap();
+}
+
+/// Seen from outside of the process: a key whose name is not on the disk is lost with the power, and what was granted to it too.
+#[test]
+fn the_name_of_a_key_is_on_the_disk_before_anybody_hears_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let traced = Command::new("strace")
+        .args(["-f", "-y", "-e", "trace=link,linkat,fsync", "-o"])
+        .arg(&trace)
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "keys::sealer"])
+        .env("BARDO_SEALING", folder.path())
+        .output()
+        .expect("strace is needed to see what the disk is asked: apt-get install strace, as tools/setup.sh does");
+    assert!(traced.status.success(), "{traced:?}");
+
+    let trace = fs::read_to_string(&trace).unwrap();
+    let (_, after) = trace.split_once("key.json").expect("the key got its name");
+    let place = fs::canonicalize(folder.path()).unwrap();
+    let synced = format!("<{}>)", place.display());
+    let asked =
+        |line: &str| line.contains("fsync(") && line.contains(&synced) && line.ends_with("= 0");
+
+    assert!(after.lines().any(asked), "{trace}");
 }

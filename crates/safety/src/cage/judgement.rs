@@ -5,7 +5,7 @@ use crate::{
 };
 use alloy_primitives::{Address, U256};
 use golem_delegation::terms::{Class, Role};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Spenders that pull from their caller alone (SPEC D28).
 const PULLS_FROM_CALLER: [Role; 4] =
@@ -22,6 +22,8 @@ pub(super) struct Judgement<'a> {
     facts: &'a Facts,
     appraisal: Appraisal<'a>,
     denials: Vec<Denial>,
+    /// What this intent sells for what the Golem settles in.
+    sold: BTreeSet<Address>,
     spend: MicroDollars,
     grown: BTreeMap<Address, MicroDollars>,
 }
@@ -39,6 +41,7 @@ impl<'a> Judgement<'a> {
             facts,
             appraisal,
             denials: Vec::new(),
+            sold: BTreeSet::new(),
             spend: MicroDollars::ZERO,
             grown: BTreeMap::new(),
         };
@@ -89,6 +92,7 @@ impl<'a> Judgement<'a> {
 
     fn judge_calls(&mut self) {
         let is_fallen = self.is_fallen();
+        self.sold = self.sold();
         for call in &self.intent.calls {
             if call.target == self.intent.parties.account {
                 // ATK-14: whoever may speak as the account to itself may do anything.
@@ -219,10 +223,14 @@ impl<'a> Judgement<'a> {
     // What
 
     /// What comes in and what goes out must be on the owner's list. What merely closes is exempt: taking an asset off the list
-    /// must not trap what is held of it (SPEC D18).
+    /// must not trap what is held of it (SPEC D18). So what is sold for what the Golem settles in need not be listed, nor what a
+    /// router is allowed for that very sale; and a dying Golem's sales ask for no list at all.
     fn judge_assets(&mut self, action: &Action) {
         let coin = Address::ZERO;
         let assets = match action.class {
+            Class::Swap if self.is_sale(action) && self.facts.is_settling => return,
+            Class::Swap if self.is_sale(action) => vec![action.token_in],
+            Class::Approve if self.sold.contains(&action.token_out) => return,
             Class::Swap => vec![action.token_out, action.token_in],
             Class::Approve => vec![action.token_out],
             Class::Wrap | Class::Unwrap => vec![coin, action.target],
@@ -273,6 +281,16 @@ impl<'a> Judgement<'a> {
             Class::Swap => self.is_sale(action),
             _ => false,
         }
+    }
+
+    /// What the calls of this intent sell that can be read.
+    fn sold(&self) -> BTreeSet<Address> {
+        let calls = self.intent.calls.iter();
+        let actions = calls.filter_map(|call| {
+            read_call(&self.intent.listing, call.target, call.value, &call.data).ok()
+        });
+        let swaps = actions.flatten().filter(|action| action.class == Class::Swap);
+        swaps.filter(|swap| self.is_sale(swap)).map(|sale| sale.token_out).collect()
     }
 
     /// A swap into what the Golem settles in. The same for the same is no sale: it is lost, and nothing is closed.

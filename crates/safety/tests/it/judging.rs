@@ -70,7 +70,7 @@ fn every_reason_is_given_at_once() {
 #[test]
 fn what_the_policy_does_not_name_comes_neither_in_nor_goes_out() {
     let cage = cage(policy());
-    for call in [swap(USDC, usdc(1), MEME), swap(MEME, ether(1), USDC)] {
+    for call in [swap(USDC, usdc(1), MEME), swap(MEME, ether(1), WETH)] {
         let reason = refused_for(cage.judge(&intent([call]), &facts()), DenialCode::PolicyAsset);
         assert!(reason.contains(&MEME.to_string()) && reason.contains("3 assets"), "{reason}");
     }
@@ -111,6 +111,43 @@ fn what_closes_needs_no_asset_and_no_price() {
         Class::Transfer,
     ] {
         let _permit = permitted(nothing.judge(&intent([example(class)]), &blind));
+    }
+}
+
+/// SPEC D18: what is no more on the list can be sold for what the Golem settles in, with the allowance that this takes, and for
+/// nothing else; what comes of it has to be on the list, unless the Golem dies.
+#[test]
+fn what_was_taken_off_the_list_can_be_sold_for_what_it_settles_in() {
+    let sale = || swap(MEME, ether(1), USDC);
+    let allow = |token: Address, spender: Address| {
+        call(token, Token::approveCall { spender, amount: ether(1) }.abi_encode())
+    };
+    let cage_now = cage(policy());
+    let judged = |calls: Vec<Call>| cage_now.judge(&intent(calls), &facts());
+    let _permit = permitted(judged(vec![sale()]));
+    let _permit = permitted(judged(vec![allow(MEME, ROUTER), sale()]));
+
+    for calls in [
+        vec![allow(MEME, ROUTER)],
+        vec![allow(MEME, ROUTER), swap(MEME, ether(1), WETH)],
+        vec![allow(MEME, ROUTER), swap(USDC, usdc(1), MEME)],
+        vec![allow(MEME, ROUTER), sell(1)],
+        vec![sale(), swap(USDC, usdc(1), MEME)],
+    ] {
+        let denials = refused(judged(calls));
+        assert!(codes(&denials).iter().all(|code| *code == DenialCode::PolicyAsset), "{denials:?}");
+    }
+    // Its allowance is the routers' alone still.
+    refused_for(judged(vec![allow(MEME, STRANGER), sale()]), DenialCode::PolicyParty);
+
+    let without = cage(Policy { assets: vec![COIN, WETH], ..policy() });
+    let reason = refused_for(without.judge(&intent([sale()]), &facts()), DenialCode::PolicyAsset);
+    assert!(reason.contains(&USDC.to_string()), "{reason}");
+    let dying = Facts { is_settling: true, ..facts() };
+    let _permit = permitted(without.judge(&intent([allow(MEME, ROUTER), sale()]), &dying));
+    for other in [swap(MEME, ether(1), WETH), swap(USDC, usdc(1), MEME)] {
+        let denials = refused(without.judge(&intent([other]), &dying));
+        assert!(codes(&denials).iter().all(|code| *code == DenialCode::PolicyAsset), "{denials:?}");
     }
 }
 

@@ -134,9 +134,12 @@ fn oddities() -> Vec<(&'static str, Vec<Call>)> {
         ("fees of a position to a stranger", vec![collect(7, STRANGER)]),
         ("fees of somebody else's position", vec![collect(8, ACCOUNT)]),
         ("an asset off the list, bought", vec![swap(USDC, usdc(1), MEME)]),
-        ("an asset off the list, sold", vec![swap(MEME, U256::from(1), USDC)]),
+        ("an asset off the list, sold for dollars", vec![swap(MEME, U256::from(1), USDC)]),
+        ("the same with an allowance for it", vec![allow_meme(), swap(MEME, U256::from(1), USDC)]),
+        ("an allowance for it alone", vec![allow_meme()]),
+        ("an asset off the list, sold for ether", vec![swap(MEME, U256::from(1), WETH)]),
         (
-            "the same, hidden in a multicall",
+            "an asset off the list, bought in a multicall",
             vec![call(ROUTER, Router::multicallCall { data: inside }.abi_encode())],
         ),
         ("three purchases that together are over the limit", vec![buy(40), buy(40), buy(21)]),
@@ -145,6 +148,10 @@ fn oddities() -> Vec<(&'static str, Vec<Call>)> {
         ("more than any token has", vec![swap(USDC, U256::MAX, WETH)]),
         ("liquidity of $101", vec![mint(51, 50)]),
     ]
+}
+
+fn allow_meme() -> Call {
+    call(MEME, Token::approveCall { spender: ROUTER, amount: U256::from(1) }.abi_encode())
 }
 
 fn boots() -> Vec<(&'static str, Boot)> {

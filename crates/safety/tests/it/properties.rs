@@ -113,6 +113,7 @@ proptest! {
         prop_assert_eq!(is_permitted(&policy, &turned, &facts), verdict);
     }
 
+    /// But for an allowance beside the very sale that it is for (`judging`).
     #[test]
     fn one_call_more_makes_no_refusal_a_permit(
         drawn in vec(a_call(), 1..5), (more, _) in a_call(), at in 0usize..5, policy in some_policy(), facts in some_facts(),

@@ -1,4 +1,4 @@
-use super::{estate::Estate, refused};
+use super::{estate::Estate, refused, run::another_mode};
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::GolemGrantArgs,
@@ -74,6 +74,10 @@ pub(super) async fn grant(args: &GolemGrantArgs) -> Result<Answer, Failure> {
 
 /// What waits for a signature: what a rotation asked for, or the same grant for the key that a process was born with.
 fn wanted(data: &Path, estate: &Estate) -> Result<Result<Delegation, String>, Failure> {
+    // By that file a key is looked for, and a key of another mode is nobody's whom he chose.
+    if let Some(other) = another_mode(data, estate.file.mode)? {
+        return Ok(Err(other.to_string()));
+    }
     let born = born(data)?;
     let current = match &estate.glance.rotation {
         Some(Rotation::Resting { key, .. }) => Some(*key),

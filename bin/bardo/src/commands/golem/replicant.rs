@@ -139,11 +139,12 @@ pub(super) async fn run(
             return Ok(refused("ran", KEYLESS));
         }
     }
-    let keys = match &args.password_file {
-        Some(password) => {
-            Keys::local(&args.data, Password::from_file(password).or_use()?).or_use()?
-        }
-        None => Keys::hosted(),
+    let password = args.password_file.as_deref().map(Password::from_file).transpose().or_use()?;
+    let keys = match (password, &kept) {
+        // One that was made has its key, and gets no other.
+        (Some(password), Some(_)) => Keys::open(&args.data, password).or_use()?,
+        (Some(password), None) => Keys::local(&args.data, password).or_use()?,
+        (None, _) => Keys::hosted(),
     };
     let mut parent = Parent::listening();
     let inheritance = match kept {

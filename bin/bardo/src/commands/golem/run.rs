@@ -8,7 +8,7 @@ use crate::{
 use anyhow::{Context as _, anyhow};
 use bardo_store::{DATABASE, OwnerLedger, Store, StoreConfig, StoreError};
 use golem_chain::{Follow, LanePolicy, Node};
-use golem_custody::{Consent, CustodyMode, DailyCosts, Keyring as _, Keys, Password};
+use golem_custody::{Consent, CustodyMode, DailyCosts, KeyFileError, Keyring as _, Keys, Password};
 use golem_runtime::{
     Born, Clock, DeathTrigger, Documents, Dying, Ending, FolderInbox, Glance, Golem, Provisions,
     Pulse, WakeError, Waking,
@@ -62,13 +62,21 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
     if let Some(trigger) = died(&args.data, clock.now())? {
         return Ok(refused("ran", &format!("it is dead: {trigger:?}; nothing is left to do")));
     }
-    // A key in no file is born before anything is onboarded: the owner grants to it (SPEC D12).
-    let hosted = match &before {
-        Some(file) => file.mode == CustodyMode::Delegation,
-        None => args.password_file.is_none(),
+    // Without a file that says otherwise, whoever gives no password waits for an owner who grants to a key in no file.
+    let started = match &before {
+        Some(file) => file.mode,
+        None if args.password_file.is_none() => CustodyMode::Delegation,
+        None => CustodyMode::LocalKey,
     };
-    let keys =
-        if hosted { Some(born(args, voice, before.is_some(), clock.now()).await?) } else { None };
+    if let Some(no) = another_mode(&args.data, started)? {
+        return Ok(refused("ran", &no.to_string()));
+    }
+    // A key in no file is born before anything is onboarded: the owner grants to it (SPEC D12).
+    let keys = if started == CustodyMode::Delegation {
+        Some(born(args, voice, before.is_some(), clock.now()).await?)
+    } else {
+        None
+    };
     let (file, waited) = match before {
         Some(file) => (file, false),
         None => {
@@ -91,7 +99,12 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
     }
     let keys = match (keys, file.mode) {
         (Some(keys), CustodyMode::Delegation) => keys,
-        (None, CustodyMode::LocalKey) => Keys::local(&args.data, password(args)?).or_use()?,
+        (None, CustodyMode::LocalKey) => match Keys::open(&args.data, password(args)?) {
+            Err(missing @ KeyFileError::Missing { .. }) => {
+                return Ok(refused("ran", &missing.to_string()));
+            }
+            keys => keys.or_use()?,
+        },
         (_, CustodyMode::Embedded) => return Ok(refused("ran", &WakeError::OtherMode.to_string())),
         _ => {
             let reason =
@@ -132,7 +145,11 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
     let mut golem = match woken {
         Ok(Waking::Awake(golem)) => golem,
         Ok(Waking::Refused(denial)) => return Ok(refused("ran", &denial.to_string())),
-        Err(no @ (WakeError::NotOnboarded { .. } | WakeError::OtherMode)) => {
+        Err(
+            no @ (WakeError::NotOnboarded { .. }
+            | WakeError::OtherMode
+            | WakeError::AnotherMode { .. }),
+        ) => {
             return Ok(refused("ran", &no.to_string()));
         }
         Err(off @ (WakeError::Rhythm(_) | WakeError::Strategy(_))) => return Err(off).or_use(),
@@ -265,6 +282,18 @@ fn died(data: &Path, now: u64) -> Result<Option<DeathTrigger>, Failure> {
     }
     let glance = Glance::of(&archive(data)?, now)?;
     Ok(glance.dying.as_ref().filter(|_| glance.is_dead()).map(Dying::trigger))
+}
+
+/// Why a Golem that is started in this mode does not run; none where its books have no other. Before a key is born for it or asked for.
+pub(super) fn another_mode(
+    data: &Path,
+    started: CustodyMode,
+) -> Result<Option<WakeError>, Failure> {
+    if !data.join(DATABASE).is_file() {
+        return Ok(None);
+    }
+    let chosen = Glance::bound_mode(&archive(data)?)?.filter(|chosen| *chosen != started);
+    Ok(chosen.map(|chosen| WakeError::AnotherMode { chosen, started }))
 }
 
 /// A key of this process, said to whoever started it and to whoever looks into the folder.
