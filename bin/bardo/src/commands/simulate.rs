@@ -38,7 +38,7 @@ pub(crate) async fn simulate(args: &SimulateArgs) -> Result<Answer, Failure> {
 
 /// What would come of it, for programs and for people.
 fn allowed(preview: &Preview) -> Answer {
-    let Preview { block, gas, data_fee, changes, notes, counted: _ } = preview;
+    let Preview { block, gas, data_fee, changes, notes, counted: _, gas_limit: _ } = preview;
     let mut lines = vec![format!("allowed: about {gas} gas, judged on block {}", block.number)];
     if !data_fee.is_zero() {
         lines.push(format!("  and for its data, on the chain's parent, up to {data_fee} wei"));

@@ -10,8 +10,7 @@ const NOTHING: &str = "- goal: to be there\n";
 const HOURLY: &str = "- every: 1h\n";
 
 fn local(folder: &Path) -> Result<Keys> {
-    let password =
-        Password::typed("a mode".to_owned().into()).context("a password")?;
+    let password = Password::typed("a mode".to_owned().into()).context("a password")?;
     Ok(Keys::local(folder, password)?)
 }
 
