@@ -49,7 +49,8 @@ pub(crate) enum Action {
         #[arg(long)]
         result: PathBuf,
     },
-    /// Fails when a recorded run is missing, failed, or ran on other sources.
+    /// Fails when a recorded run is missing, failed or worth nothing, or when a mutant does not apply any more; says which
+    /// ran on other sources.
     Check,
 }
 
@@ -73,17 +74,24 @@ pub(crate) fn run(root: &Path, action: Action, out: &mut dyn Write) -> Result<bo
         Action::Check => {
             let mut problems = Vec::new();
             for name in Name::value_variants() {
-                let stale = check(root, *name)?;
-                let fresh = stale.is_none();
-                problems.extend(stale);
-                // What is missing or stale has been said; what is fresh must also be worth something.
-                if fresh {
-                    problems.extend(hollow(root, *name)?);
+                match check(root, *name)? {
+                    Record::Fresh => problems.extend(hollow(root, *name)?),
+                    // It was worth something when it was recorded, and says by itself that this was on other sources.
+                    Record::Stale(why, changes) => {
+                        writeln!(out, "notice: {why}")?;
+                        writeln!(out, "{}", changes.join(", "))?;
+                    }
+                    Record::Broken(why) => problems.push(why),
                 }
             }
+            problems.extend(mutants::misfits(root)?);
             problems.extend(generated_mutants::unrecorded(root)?);
-            for patch in mutants::pending(root) {
-                writeln!(out, "{patch} is not judged yet on these sources")?;
+            let pending = mutants::pending(root);
+            if !pending.is_empty() {
+                writeln!(out, "notice: {} patches wait for `make mutants`", pending.len())?;
+            }
+            for patch in pending {
+                writeln!(out, "{patch} is not judged yet")?;
             }
             for file in generated_mutants::pending(root) {
                 writeln!(out, "generated mutants of {file} are not judged yet")?;
@@ -123,26 +131,40 @@ fn short(hashes: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     hashes.iter().map(|(name, hash)| (name.clone(), hash.chars().take(SHORT).collect())).collect()
 }
 
-fn check(root: &Path, name: Name) -> Result<Option<String>> {
+/// How a record stands to the sources as they are.
+#[derive(Debug, PartialEq, Eq)]
+enum Record {
+    Fresh,
+    /// It ran on other sources than these, true and old: what to say, and what has changed since.
+    Stale(String, Vec<String>),
+    /// Missing, failed or edited.
+    Broken(String),
+}
+
+fn check(root: &Path, name: Name) -> Result<Record> {
     let name = name.as_str();
     let file = format!("{FOLDER}/{name}.json");
     let mend = format!("run `make {name}` and commit {file}");
     let Ok(text) = fs::read_to_string(root.join(&file)) else {
-        return Ok(Some(format!("{file} is missing; {mend}")));
+        return Ok(Record::Broken(format!("{file} is missing; {mend}")));
     };
     let recorded: Value = serde_json::from_str(&text).with_context(|| format!("parse {file}"))?;
     if recorded.get("ok") != Some(&Value::Bool(true)) {
-        return Ok(Some(format!("{file} records a run that did not pass; {mend}")));
+        return Ok(Record::Broken(format!("{file} records a run that did not pass; {mend}")));
     }
     let sources = recorded.get("sources").cloned().unwrap_or_default();
     let sources: Sources =
         serde_json::from_value(sources).with_context(|| format!("parse sources of {file}"))?;
     let hashes = sources::hashes(root, &sources.paths)?;
     if sources::digest(&hashes) == sources.sha256 {
-        return Ok(None);
+        return Ok(Record::Fresh);
     }
     let changes = changes(&sources.files, &short(&hashes));
-    Ok(Some(format!("{file} is stale: {}; {mend}", changes.join(", "))))
+    if changes.is_empty() {
+        return Ok(Record::Broken(format!("{file}: its own hash was edited; {mend}")));
+    }
+    let why = format!("{file} is of older sources, {} files changed since; {mend}", changes.len());
+    Ok(Record::Stale(why, changes))
 }
 
 /// Least seconds of a run that counts.
@@ -248,9 +270,6 @@ fn changes(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Ve
     changes.extend(
         old.keys().filter(|name| !new.contains_key(*name)).map(|name| format!("{name} is gone")),
     );
-    if changes.is_empty() {
-        changes.push("its own hash was edited".to_owned());
-    }
     changes
 }
 
@@ -273,9 +292,13 @@ mod tests {
     }
 
     fn said(root: &Path) -> (bool, String) {
-        let problems: Vec<String> =
-            ALL.into_iter().filter_map(|name| check(root, name).unwrap()).collect();
-        (problems.is_empty(), problems.join("\n"))
+        let found = ALL.into_iter().filter_map(|name| match check(root, name).unwrap() {
+            Record::Fresh => None,
+            Record::Stale(why, changes) => Some(format!("{why}: {}", changes.join(", "))),
+            Record::Broken(why) => Some(why),
+        });
+        let found: Vec<String> = found.collect();
+        (found.is_empty(), found.join("\n"))
     }
 
     /// A record of `result` that depends on what is demanded, or on one file beside it.
@@ -321,7 +344,7 @@ mod tests {
         assert_eq!(hollow(&root, Name::Mutants).unwrap(), None);
         // What changes after the run is stale all the same.
         fs::write(root.join("tests/mutants/waits.patch"), "other").unwrap();
-        assert!(check(&root, Name::Mutants).unwrap().is_some());
+        assert!(matches!(check(&root, Name::Mutants).unwrap(), Record::Stale(..)));
         fs::remove_dir_all(root).unwrap();
     }
 
@@ -428,10 +451,32 @@ mod tests {
 
         assert!(!fine);
         assert!(
-            said.contains(
-                "soak.json is stale: src/a.rs changed, src/c.rs is new, src/b.rs is gone; run `make soak`"
-            ),
+            said.contains("soak.json is of older sources, 3 files changed since; run `make soak`"),
             "{said}"
+        );
+        assert!(said.contains("src/a.rs changed, src/c.rs is new, src/b.rs is gone"), "{said}");
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    /// What is old is said and holds nobody up; what was edited does.
+    #[test]
+    fn an_old_record_is_a_notice_and_an_edited_one_a_fault() {
+        let root = recorded("longrun-old");
+        fs::write(root.join("src/a.rs"), "other").unwrap();
+        let mut out = Vec::new();
+
+        let fine = run(&root, Action::Check, &mut out).unwrap();
+
+        let said = String::from_utf8(out).unwrap();
+        assert!(fine, "{said}");
+        assert_eq!(said.matches("notice: ").count(), ALL.len(), "{said}");
+        fs::write(root.join("src/a.rs"), "one").unwrap();
+        let file = root.join("testdata/longruns/soak.json");
+        let mut record: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        record["sources"]["sha256"] = "00".into();
+        fs::write(&file, record.to_string()).unwrap();
+        assert!(
+            matches!(check(&root, Name::Soak).unwrap(), Record::Broken(why) if why.contains("edited"))
         );
         fs::remove_dir_all(root).unwrap();
     }

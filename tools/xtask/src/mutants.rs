@@ -340,14 +340,34 @@ pub(crate) fn sync(root: &Path, tree: &Path) -> Result<()> {
 }
 
 fn apply(root: &Path, tree: &Path, name: &str) -> Result<()> {
-    let output = Command::new("patch")
-        .args(["-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch", "-i"])
+    let output = patch(root, tree, name, &[])?;
+    ensure!(output.status.success(), "{name} does not apply any more:\n{}", said(&output));
+    Ok(())
+}
+
+fn patch(root: &Path, tree: &Path, name: &str, more: &[&str]) -> Result<Output> {
+    Command::new("patch")
+        .args(["-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch"])
+        .args(more)
+        .arg("-i")
         .arg(root.join(FOLDER).join(name))
         .current_dir(tree)
         .output()
-        .context("start patch")?;
-    ensure!(output.status.success(), "{name} does not apply any more:\n{}", said(&output));
-    Ok(())
+        .context("start patch")
+}
+
+/// Patches that cannot be applied to the sources as they are, or say too little. Judging them all takes hours; this takes seconds.
+pub(crate) fn misfits(root: &Path) -> Result<Vec<String>> {
+    if !root.join(FOLDER).is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut misfits = Vec::new();
+    for mutant in read(root)? {
+        if !patch(root, root, &mutant.name, &["--dry-run"])?.status.success() {
+            misfits.push(format!("{FOLDER}/{} does not apply any more", mutant.name));
+        }
+    }
+    Ok(misfits)
 }
 
 /// The same on the clean tree, where nearly all pass: all tests of a package at once, and one by one only where that fails. That
@@ -634,6 +654,24 @@ mod tests {
 
         let expected = [("a", "1"), ("b", "3")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         assert_eq!(shown(&root), BTreeMap::from(expected));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_patch_that_does_not_fit_is_named_and_changes_nothing() {
+        let root = scratch("mutants-misfits");
+        fs::create_dir_all(root.join(FOLDER)).unwrap();
+        fs::create_dir_all(root.join("contracts/src/rules")).unwrap();
+        fs::write(root.join(FOLDER).join("a.patch"), PATCH).unwrap();
+        let rule = root.join("contracts/src/rules/Rule.sol");
+
+        fs::write(&rule, "guard();\nact();\n").unwrap();
+        assert!(misfits(&root).unwrap().is_empty());
+        fs::write(&rule, "guards();\nact();\n").unwrap();
+        let found = misfits(&root).unwrap();
+
+        assert_eq!(found, ["tests/mutants/a.patch does not apply any more"]);
+        assert_eq!(fs::read_to_string(&rule).unwrap(), "guards();\nact();\n");
         fs::remove_dir_all(root).unwrap();
     }
 
