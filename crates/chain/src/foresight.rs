@@ -103,6 +103,17 @@ impl Kind {
     }
 }
 
+/// Who hands in what is judged: the origin of its transaction, which contracts can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The redeemer's own key, by a transaction.
+    Key,
+    /// Whoever bundles operations, the redeemer's first one too.
+    Bundler,
+    /// It was not said: an account with code may do it either way.
+    Either,
+}
+
 /// From whom to whom, with how many coins and what words.
 type Asked = (Address, Address, U256, Bytes);
 
@@ -160,6 +171,24 @@ impl Foresight {
         self.rehearse(header, redemption, redeemer).await
     }
 
+    /// What is to be done, by who hands it in.
+    pub(crate) async fn judge_by(
+        &self,
+        act: &Act,
+        sender: Address,
+        by: By,
+    ) -> Result<Outcome, ChainFault> {
+        match act {
+            Act::Redemption(redemption) => {
+                let header = self.node.current().await?;
+                self.rehearse_by(header, redemption, sender, by).await
+            }
+            Act::Update(update) => self.judge_update(update, sender).await,
+            Act::Home(leftover) => self.judge_leftover(leftover, sender).await,
+            Act::Wallet(call) => self.judge_wallet(call, sender).await,
+        }
+    }
+
     /// The same on one block. No request is made where all that is needed of it was read before.
     ///
     /// What it says is of a run with the very gas that the redemption will be given: contracts can ask how much they have.
@@ -170,13 +199,23 @@ impl Foresight {
         redemption: &Redemption,
         redeemer: Address,
     ) -> Result<Outcome, ChainFault> {
+        self.rehearse_by(header, redemption, redeemer, By::Either).await
+    }
+
+    async fn rehearse_by(
+        &self,
+        header: Header,
+        redemption: &Redemption,
+        redeemer: Address,
+        by: By,
+    ) -> Result<Outcome, ChainFault> {
         let kind = Kind::of(redemption, redeemer);
         let mut gas = match self.kinds.lock().await.get(&kind) {
             Some(gas) => Gas::Remembered(*gas),
             None => Gas::All,
         };
         for _ in 0..MOST_RUNS {
-            let mut call = Call::of(redemption, redeemer);
+            let mut call = Call { by, ..Call::of(redemption, redeemer) };
             if let Gas::Remembered(gas) | Gas::Seen(gas) | Gas::More(gas) = gas {
                 call.gas = limit(gas);
             }
@@ -450,6 +489,7 @@ struct Call {
     /// Coins that go along, in wei.
     value: U256,
     gas: u64,
+    by: By,
 }
 
 impl Call {
@@ -460,6 +500,7 @@ impl Call {
             data: redemption.calldata(),
             value: U256::ZERO,
             gas: MOST_GAS,
+            by: By::Either,
         }
     }
 
@@ -697,9 +738,15 @@ fn run(
             "a contract that it calls looks at {what}, which is not known before"
         )));
     }
-    // Of a plain key it is known who sends; what a session account does may be a bundler's to send.
-    let by_account = || Ok(state.basic_ref(call.from)?.is_some_and(|it| !it.is_empty_code_hash()));
-    if result.is_success() && glances.sender && by_account()? {
+    // Of what a key sends itself it is known who sends; what a session account does may be a bundler's to send.
+    let by_bundler = || {
+        Ok(match call.by {
+            By::Key => false,
+            By::Bundler => true,
+            By::Either => state.basic_ref(call.from)?.is_some_and(|it| !it.is_empty_code_hash()),
+        })
+    };
+    if result.is_success() && glances.sender && by_bundler()? {
         let why = "a contract that it calls looks at who sends it, who may be any bundler";
         return Ok(Err(why.to_owned()));
     }
@@ -813,12 +860,7 @@ fn read(
 #[async_trait]
 impl DryRun for Foresight {
     async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError> {
-        Ok(match act {
-            Act::Redemption(redemption) => self.judge(redemption, sender).await?,
-            Act::Update(update) => self.judge_update(update, sender).await?,
-            Act::Home(leftover) => self.judge_leftover(leftover, sender).await?,
-            Act::Wallet(call) => self.judge_wallet(call, sender).await?,
-        })
+        Ok(self.judge_by(act, sender, By::Either).await?)
     }
 }
 

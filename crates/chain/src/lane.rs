@@ -3,7 +3,7 @@
 use crate::{
     ChainFault, Foresight, Node,
     following::Heard,
-    foresight::{arrived, recorded, redeemed, toll},
+    foresight::{By, arrived, recorded, redeemed, toll},
     node::{LOOKS, Taken, asks_for_more},
 };
 use alloy::{
@@ -1017,7 +1017,7 @@ struct Road<'a, K> {
 #[async_trait]
 impl<K: SessionSigner> DryRun for Road<'_, K> {
     async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError> {
-        self.lane.foresight.dry_run(act, sender).await
+        Ok(self.lane.foresight.judge_by(act, sender, By::Key).await?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::{
     ChainFault, Foresight, Landing, LaneFault, LanePolicy, Node,
+    foresight::By,
     lane::{BEFORE, after, shown},
     node::{LOOKS, Taken, asks_for_more, rpc},
     printable,
@@ -628,6 +629,17 @@ pub enum OperationsFault {
     Custody(#[from] CustodyError),
 }
 
+impl OperationsFault {
+    /// A name that programs can match on, where it is the chain's or the bundler's fault.
+    #[must_use]
+    pub const fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::Chain(fault) => Some(fault.code()),
+            Self::Custody(_) => None,
+        }
+    }
+}
+
 /// An operation that the bundler may have.
 struct Sent {
     /// Every bid for its place, as the books have them.
@@ -686,7 +698,7 @@ struct Way<'a, K> {
 #[async_trait]
 impl<K: SessionSigner> DryRun for Way<'_, K> {
     async fn dry_run(&self, act: &Act, sender: Address) -> Result<Outcome, BoxError> {
-        self.operations.foresight.dry_run(act, sender).await
+        Ok(self.operations.foresight.judge_by(act, sender, By::Bundler).await?)
     }
 }
 

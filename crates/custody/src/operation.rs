@@ -1,6 +1,6 @@
 use crate::{
     Act, BoxError, ClearingPolicy, CustodyError, DryRun, Execution, Judged, Offer, Outcome,
-    Rehearsal, Rehearsed,
+    Preview, Rehearsal, Rehearsed,
     clearance::{apart, previewed},
     redemption::encode_batch,
     transaction::sign_digest,
@@ -215,6 +215,17 @@ pub struct SignedOperation {
     pub upgrade: Option<SignedAuthorization>,
 }
 
+/// Gas that an account takes to make a call, beside the call's own.
+const WRAPPED: u64 = 40_000;
+/// Gas that a bundle takes beside its operations, with room for what a bundler adds.
+const CARRIED: u64 = 100_000;
+/// Most gas of a byte of calldata.
+const BYTE: u64 = 40;
+/// How many times our own reckoning a bundler's may be.
+const BEYOND: u64 = 4;
+/// Most gas to verify an operation: the creation of its account and a signature of P-256 in Solidity are in it.
+const MOST_VERIFICATION: u64 = 5_000_000;
+
 /// Port: what a bundler asks for.
 #[async_trait]
 pub trait Operate: Send + Sync {
@@ -224,7 +235,8 @@ pub trait Operate: Send + Sync {
 
 /// Rehearses what was judged and a session account makes: dry run, fee ceiling, gas money. Signs nothing.
 ///
-/// `session` is the key that signs for the account. What a bundler says about gas is believed as far as the ceiling goes.
+/// `session` is the key that signs for the account. The call has at least the gas that it was tried with and what the account needs to
+/// make it; what a bundler asks for beyond what our own run makes likely is a fault, for unused gas is paid for as well.
 pub async fn rehearse_operation<C: DryRun + Operate + ?Sized>(
     chain: &C,
     judged: Judged,
@@ -242,12 +254,50 @@ pub async fn rehearse_operation<C: DryRun + Operate + ?Sized>(
         .plan_operation(&draft)
         .await
         .map_err(|source| CustodyError::Plan { sender, source })?;
-    plan.call_gas = plan.call_gas.saturating_add(apart(preview.gas).into());
+    believed(&plan, &draft, &preview).map_err(|source| CustodyError::Plan { sender, source })?;
+    let tried = preview.gas_limit.saturating_add(WRAPPED);
+    plan.call_gas = plan.call_gas.max(tried.into()).saturating_add(apart(preview.gas).into());
     if let Some(denial) = policy.against(plan.worst(), plan.balance, sender) {
         return Ok(Rehearsal::Refused(denial));
     }
     let way = ByOperation { draft, plan };
     Ok(Rehearsal::Passed(Rehearsed::new(judged, session, way, preview, policy)))
+}
+
+/// What a bundler asks for is more than is believed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the bundler asks for {asked} gas to {what} the operation, and {most} is the most that is believed: try another bundler"
+)]
+struct TooMuchGas {
+    what: &'static str,
+    asked: U256,
+    most: U256,
+}
+
+/// Whether a bundler's gas is of the size of our own run. Its part for carrying covers the bundle, the operation's bytes, and what a
+/// rollup charges for these.
+fn believed(
+    plan: &OperationPlan,
+    draft: &OperationDraft,
+    preview: &Preview,
+) -> Result<(), BoxError> {
+    let price = U256::from(plan.offer.max_fee_per_gas.max(1));
+    let bytes = u64::try_from(draft.call.len()).unwrap_or(u64::MAX);
+    let call = U256::from(preview.gas_limit.saturating_add(WRAPPED));
+    let data = U256::from(bytes.saturating_mul(BYTE)).saturating_add(preview.data_fee / price);
+    let carry = call.saturating_add(U256::from(CARRIED)).saturating_add(data);
+    let times = |gas: U256| gas.saturating_mul(U256::from(BEYOND));
+    for (what, asked, most) in [
+        ("make the call of", U256::from(plan.call_gas), times(call)),
+        ("verify", U256::from(plan.verification_gas), U256::from(MOST_VERIFICATION)),
+        ("carry", plan.pre_verification_gas, times(carry)),
+    ] {
+        if asked > most {
+            return Err(TooMuchGas { what, asked, most }.into());
+        }
+    }
+    Ok(())
 }
 
 impl OperationDraft {

@@ -1,5 +1,6 @@
 //! Redemption through a real bundler by accounts whose key has no coins (SPEC X1, D20).
 
+mod carried;
 mod elsewhere;
 
 use alloy::{

@@ -1,6 +1,8 @@
 //! Dry runs of what a key sends home of its own.
 
-use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll};
+use super::{
+    By, Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll,
+};
 use crate::ChainFault;
 use alloy::{
     primitives::{Address, Log},
@@ -24,7 +26,7 @@ impl Foresight {
         let header = self.node.current().await?;
         let act = Act::from(*leftover);
         let (to, data, value) = (act.target(), act.calldata(), act.coins());
-        let call = Call { from: sender, to, data, value, gas: MOST_GAS };
+        let call = Call { from: sender, to, data, value, gas: MOST_GAS, by: By::Either };
         let (state, foreseen) = self.at(header, &call, iter::empty()).await?;
         let verdict = |state: &State, rules| verdict(state, leftover, &call, rules, self);
         let (state, outcome) = self.decide(state, foreseen, &call, verdict).await?;

@@ -1,6 +1,8 @@
 //! Dry runs of what a Golem says of itself.
 
-use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll};
+use super::{
+    By, Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll,
+};
 use crate::{ChainFault, registry::refused_because};
 use alloy::{
     primitives::{Address, Log, U256},
@@ -61,7 +63,7 @@ impl Foresight {
 impl Call {
     fn saying(update: &RegistryUpdate, sender: Address) -> Self {
         let (to, data) = (golem_registry(), update.calldata());
-        Self { from: sender, to, data, value: U256::ZERO, gas: MOST_GAS }
+        Self { from: sender, to, data, value: U256::ZERO, gas: MOST_GAS, by: By::Either }
     }
 }
 

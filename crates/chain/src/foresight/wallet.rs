@@ -1,6 +1,8 @@
 //! Dry runs of what a wallet at a service does itself.
 
-use super::{Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll};
+use super::{
+    By, Call, Foresight, MOST_GAS, Machine, Rules, Seen, State, Unread, spent, toll::toll,
+};
 use crate::{ChainFault, printable};
 use alloy::{primitives::Address, sol_types::decode_revert_reason};
 use golem_custody::{Denial, DenialCode, Outcome, Preview, WalletCall, limit};
@@ -23,7 +25,7 @@ impl Foresight {
         }
         let header = self.node.current().await?;
         let (to, data, value) = (wanted.call.target, wanted.call.data.clone(), wanted.call.value);
-        let call = Call { from: sender, to, data, value, gas: MOST_GAS };
+        let call = Call { from: sender, to, data, value, gas: MOST_GAS, by: By::Either };
         let (state, foreseen) = self.at(header, &call, iter::empty()).await?;
         let verdict = |state: &State, rules| verdict(state, &call, rules, self);
         let (state, outcome) = self.decide(state, foreseen, &call, verdict).await?;

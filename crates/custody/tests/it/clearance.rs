@@ -371,11 +371,13 @@ async fn an_operation_is_raised_by_who_signed_it_and_within_the_ceiling() {
     let (key, other) = (SessionKey::born(), SessionKey::born());
     let chain = FakeChain::new(allowed, u64::MAX);
     let mandate = mandate();
-    let cleared = cleared_operation(&key, &chain, &policy(WORST), &mandate).await;
+    // What the call was tried with and what its account takes, whatever less the bundler names; and the bundler's other two.
+    let gas = limit(100) + 40_000 + 20 + 5;
+    let cleared = cleared_operation(&key, &chain, &policy(gas * 10), &mandate).await;
     let sealed = key.sign_operation(cleared, BLOCK.timestamp).await.unwrap();
     let mut afloat = sealed.keep(&mandate, BLOCK.timestamp).await.unwrap();
     let first = afloat.last().clone();
-    let (least, ceiling) = (first.plan.offer.raised(), U256::from(125 * 12));
+    let (least, ceiling) = (first.plan.offer.raised(), U256::from(gas * 12));
     assert_eq!(least, Offer { max_fee_per_gas: 12, max_priority_fee_per_gas: 2 });
 
     let raised = key.raise_operation(&first, least, ceiling).await.unwrap();
