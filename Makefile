@@ -143,7 +143,7 @@ node-test:
 	  --test-reporter=junit --test-reporter-destination=target/node-tests.xml $(NODE_TESTS)
 
 doctest:
-	$(STAGE) cargo test --locked --workspace --doc
+	$(STAGE) env RUSTDOC=$(CURDIR)/tools/rustdoc.sh cargo test --locked --workspace --doc
 
 doc: ## rustdoc without warnings
 	$(STAGE) env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --all-features
