@@ -1,5 +1,5 @@
 use alloy::primitives::B256;
-use golem_chain::{ChainFault, LaneFault, OwnerError, printable};
+use golem_chain::{ChainFault, DeployError, LaneFault, OperationsFault, OwnerError, printable};
 use golem_custody::redact;
 use serde_json::{Value, json};
 use std::{
@@ -125,8 +125,8 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
             let (code, error) = match failure {
                 Failure::Use(error) => (2, error),
                 // Nothing was sent: that is a no, and not something that did not work.
-                Failure::Fault(error) if is_too_dear(&error) => {
-                    (1, anyhow::anyhow!("{error}; --fee-ceiling says how much it may cost"))
+                Failure::Fault(error) if by_owner(&error).is_some_and(OwnerError::is_refusal) => {
+                    (1, error)
                 }
                 Failure::Fault(error) | Failure::Undecided(error) => (3, error),
             };
@@ -136,13 +136,22 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
                 .map(|cause| printable(&cause.to_string()))
                 .collect::<Vec<_>>()
                 .join(": ");
+            let words = match advice(&error) {
+                Some(advice) => format!("{words}; {advice}"),
+                None => words,
+            };
             let words = if repeats { redact(&words).into_owned() } else { words };
             if json {
                 let mut said = json!({ "error": words, "code": name(&error), "sent": told() });
+                if let (1, Value::Object(fields)) = (code, &mut said) {
+                    fields.insert("reason".to_owned(), words.clone().into());
+                }
                 // What could not be decided is not allowed, and not refused either.
                 if let (true, Value::Object(fields)) = (undecided, &mut said) {
                     fields.insert("allowed".to_owned(), Value::Null);
                     fields.insert("reason".to_owned(), words.clone().into());
+                    fields.insert("enforcer".to_owned(), Value::Null);
+                    fields.insert("changes".to_owned(), json!([]));
                     fields.entry("code").and_modify(|code| {
                         if code.is_null() {
                             *code = "UNDECIDED".into();
@@ -161,15 +170,36 @@ pub(crate) fn finish(result: Result<Answer, Failure>, json: bool) -> ExitCode {
     }
 }
 
-/// Which fault it was, for programs.
-fn name(error: &anyhow::Error) -> Option<&'static str> {
-    let lane = error.chain().find_map(|cause| cause.downcast_ref::<LaneFault>());
-    let chain = || error.chain().find_map(|cause| cause.downcast_ref::<ChainFault>());
-    lane.map(LaneFault::code).or_else(|| chain().map(ChainFault::code))
+/// Which fault it was, for programs. What passes on another error's words is not among the causes, and asked itself.
+fn name(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| {
+        let lane = || cause.downcast_ref::<LaneFault>().map(LaneFault::code);
+        let chain = || cause.downcast_ref::<ChainFault>().map(ChainFault::code);
+        let bundler = || cause.downcast_ref::<OperationsFault>().and_then(OperationsFault::code);
+        let deploy = || cause.downcast_ref::<DeployError>().and_then(DeployError::code);
+        let owner = || cause.downcast_ref::<OwnerError>().and_then(OwnerError::code);
+        let by_name = || lane().or_else(chain).or_else(bundler).map(str::to_owned);
+        by_name().or_else(owner).or_else(deploy)
+    })
 }
 
-fn is_too_dear(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(OwnerError::FeeCeiling { .. }))
+/// What went wrong with an owner's transaction, whatever command made it.
+fn by_owner(error: &anyhow::Error) -> Option<&OwnerError> {
+    error.chain().find_map(|cause| {
+        let deploy = || match cause.downcast_ref() {
+            Some(DeployError::Owner(owner)) => Some(owner),
+            _ => None,
+        };
+        cause.downcast_ref().or_else(deploy)
+    })
+}
+
+/// What somebody can do about it.
+fn advice(error: &anyhow::Error) -> Option<&'static str> {
+    match by_owner(error)? {
+        OwnerError::FeeCeiling { .. } => Some("--fee-ceiling says how much it may cost"),
+        _ => None,
+    }
 }
 
 /// What was signed and handed to somebody, as long as this process runs.

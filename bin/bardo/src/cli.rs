@@ -358,6 +358,7 @@ Delegations may come in any order. What a state is not given for is shown as unk
   bardo delegation redeem --rpc URL --context signed.json --target 0x… --data 0x… --keystore session.json --password-file pw
   bardo delegation redeem --rpc URL --context signed.json --calls approve-and-swap.json --keystore session.json --password-file pw
   bardo delegation redeem --rpc URL --bundler URL --context signed.json --target 0x… --keystore session.json --password-file pw
+  bardo delegation redeem --rpc URL --bundler URL --curve p256 --context signed.json --target 0x… --keystore session.json --password-file pw
 
 A price that finds no block is raised in its place, up to the ceiling. Exit status 1 where it was refused or failed in its
 block, with the cause; 3 where that is not known, with the hash to look for.")]
@@ -442,16 +443,47 @@ pub(crate) struct PermissionHealthArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// Make a key and keep it in an encrypted keystore; prints its address
-    #[command(
-        after_help = "Example:\n  bardo session new --keystore session.json --password-file pw"
-    )]
-    New(KeystoreArgs),
+    #[command(after_help = "Examples:
+  bardo session new --keystore session.json --password-file pw
+  bardo session new --curve p256 --keystore session.json --password-file pw
+
+No chain knows transactions of a P-256 key: it acts through a Hybrid account of its own, by UserOperations. The account's address is
+what a grant has to name, and it is created by the key's first operation.")]
+    New(SessionArgs),
 
     /// Print the address of a key in a keystore
     #[command(
         after_help = "Example:\n  bardo session show --keystore session.json --password-file pw"
     )]
-    Show(KeystoreArgs),
+    Show(SessionArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    #[command(flatten)]
+    pub(crate) secret: KeystoreArgs,
+    #[command(flatten)]
+    pub(crate) form: SessionForm,
+}
+
+/// What a session key is, beside what it is kept in: a keystore does not say.
+#[derive(Debug, Args)]
+pub(crate) struct SessionForm {
+    /// Curve of the session key
+    #[arg(long, value_name = "CURVE", default_value = "secp256k1")]
+    pub(crate) curve: Curve,
+    /// Creation code of MetaMask's account proxy, for a Hybrid account: see `bardo vault create --help`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) proxy_code: Option<PathBuf>,
+}
+
+/// Curves of session keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Curve {
+    /// That of every plain account.
+    Secp256k1,
+    /// That of passkeys and of hardware that knows no other.
+    P256,
 }
 
 #[derive(Debug, Args)]
@@ -634,11 +666,11 @@ impl SendArgs {
                 let openly = |hash| openly(&format!("the private RPC did not take {hash}"));
                 Ok(self.told(node.or_openly(openly)))
             }
-            Err(Failure::Fault(away)) => {
+            // Also one that serves another chain: who is in need is not sent to mend a file first.
+            Err(Failure::Fault(away) | Failure::Use(away) | Failure::Undecided(away)) => {
                 openly(&format!("{away:#}"));
                 Ok(self.told(open))
             }
-            Err(other) => Err(other),
         }
     }
 
@@ -733,6 +765,10 @@ pub(crate) struct RedeemArgs {
     /// higher price: of both at most one takes effect
     #[arg(long, value_name = "HASH", value_parser = input::word)]
     pub(crate) instead_of: Option<B256>,
+    /// Do it once more where an earlier run signed the very same calls and was not told what became of them [default: their end is
+    /// the answer]
+    #[arg(long)]
+    pub(crate) again: bool,
     /// Folder of the key's books: what was signed and not seen to its end is brought there by the next redemption
     /// [default: what BARDO_DATA names, or bardo in your data folder; for a node on this machine a passing one]
     #[arg(long, value_name = "FOLDER")]
@@ -743,12 +779,12 @@ pub(crate) struct RedeemArgs {
     /// Send a UserOperation (ERC-4337 v0.7) through this bundler instead of a transaction
     #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub(crate) bundler: Option<Url>,
-    /// What executes the UserOperation: the key's own address (EIP-7702), or a Hybrid account that the key owns
-    #[arg(long, value_name = "KIND", default_value = "key", requires = "bundler")]
-    pub(crate) account: SessionAccountKind,
-    /// Creation code of MetaMask's account proxy, for a Hybrid account: see `bardo vault create --help`
-    #[arg(long, value_name = "FILE", requires = "bundler")]
-    pub(crate) proxy_code: Option<PathBuf>,
+    /// What executes the UserOperation: the key's own address (EIP-7702), or a Hybrid account that the key owns [default: key;
+    /// of a P-256 key hybrid]
+    #[arg(long, value_name = "KIND", requires = "bundler")]
+    pub(crate) account: Option<SessionAccountKind>,
+    #[command(flatten)]
+    pub(crate) form: SessionForm,
 }
 
 /// What holds a grant that is redeemed through a bundler.

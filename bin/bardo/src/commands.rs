@@ -50,12 +50,13 @@ pub(crate) use wallet::wallet;
 
 use crate::{
     answer::{Answer, Failure, OrUse},
-    cli::{Cli, KeystoreArgs},
+    cli::{Cli, Curve, SessionArgs},
     input,
 };
+use alloy::primitives::Address;
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
-use golem_custody::{Password, SessionKey, SessionSigner};
+use golem_custody::{P256Key, Password, SessionKey, SessionSigner};
 use serde_json::json;
 use std::path::Path;
 
@@ -76,19 +77,40 @@ pub(crate) fn hash(file: &Path) -> Result<Answer, Failure> {
 }
 
 /// `bardo session new`
-pub(crate) fn session_new(secret: &KeystoreArgs) -> Result<Answer, Failure> {
+pub(crate) fn session_new(args: &SessionArgs) -> Result<Answer, Failure> {
+    let secret = &args.secret;
     let password = Password::from_file(&secret.password_file).or_use()?;
-    let key = SessionKey::born();
-    key.save(&secret.keystore, &password).or_use()?;
-    Ok(shown(&key, secret))
+    let address = match args.form.curve {
+        Curve::Secp256k1 => {
+            let key = SessionKey::born();
+            key.save(&secret.keystore, &password).or_use()?;
+            key.address()
+        }
+        Curve::P256 => {
+            let key = P256Key::born();
+            // Whoever cannot be told where the key's account is has no use for the key.
+            let account = input::p256_account(&key, &args.form)?;
+            key.save(&secret.keystore, &password).or_use()?;
+            account.address()
+        }
+    };
+    Ok(shown(address, args))
 }
 
 /// `bardo session show`
-pub(crate) fn session_show(secret: &KeystoreArgs) -> Result<Answer, Failure> {
-    Ok(shown(&input::session(secret)?, secret))
+pub(crate) fn session_show(args: &SessionArgs) -> Result<Answer, Failure> {
+    let address = match args.form.curve {
+        Curve::Secp256k1 => input::session(&args.secret)?.address(),
+        Curve::P256 => input::p256_session(&args.secret, &args.form)?.1.address(),
+    };
+    Ok(shown(address, args))
 }
 
-fn shown(key: &SessionKey, secret: &KeystoreArgs) -> Answer {
-    let address = key.address();
-    Answer::yes(json!({ "address": address, "keystore": secret.keystore }), address.to_string())
+fn shown(address: Address, args: &SessionArgs) -> Answer {
+    let curve = match args.form.curve {
+        Curve::Secp256k1 => "secp256k1",
+        Curve::P256 => "p256",
+    };
+    let value = json!({ "address": address, "curve": curve, "keystore": args.secret.keystore });
+    Answer::yes(value, address.to_string())
 }

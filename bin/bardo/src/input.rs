@@ -1,6 +1,6 @@
 use crate::{
     answer::{Failure, OrUse},
-    cli::{KeyArgs, KeystoreArgs},
+    cli::{KeyArgs, KeystoreArgs, SessionForm},
 };
 use alloy::{
     hex,
@@ -8,8 +8,11 @@ use alloy::{
 };
 use anyhow::{Context, anyhow, bail, ensure};
 use bardo_bindings::{Chains, framework::PROXY_CODE_HASH};
-use golem_chain::{Node, local::LocalFiles};
-use golem_custody::{ClearingPolicy, Execution, OwnerSigner, Password, SessionKey};
+use golem_chain::{Node, local::LocalFiles, p256_session_account};
+use golem_custody::{
+    ClearingPolicy, Execution, OwnerSigner, P256Key, P256SessionKey, Password, SessionAccount,
+    SessionKey,
+};
 use golem_delegation::{
     Delegation, Kind, PermissionContext, Rule,
     blast_radius::Observed,
@@ -402,4 +405,21 @@ pub(crate) fn asked(keystore: &Path) -> anyhow::Result<Password> {
 pub(crate) fn session(secret: &KeystoreArgs) -> Result<SessionKey, Failure> {
     SessionKey::open(&secret.keystore, &Password::from_file(&secret.password_file).or_use()?)
         .or_use()
+}
+
+/// The agent's key of P-256, and the account that it acts through.
+pub(crate) fn p256_session(
+    secret: &KeystoreArgs,
+    form: &SessionForm,
+) -> Result<(P256SessionKey, SessionAccount), Failure> {
+    let password = Password::from_file(&secret.password_file).or_use()?;
+    let key = P256Key::open(&secret.keystore, &password).or_use()?;
+    let account = p256_account(&key, form)?;
+    Ok((key.of_account(account.address()), account))
+}
+
+/// Where a key of P-256 acts from.
+pub(crate) fn p256_account(key: &P256Key, form: &SessionForm) -> Result<SessionAccount, Failure> {
+    let proxy_code = proxy_code(form.proxy_code.as_deref())?;
+    Ok(p256_session_account(&key.owner(), B256::ZERO, &proxy_code))
 }

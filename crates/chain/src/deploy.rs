@@ -42,6 +42,18 @@ pub enum DeployError {
     },
 }
 
+impl DeployError {
+    /// A name that programs can match on, where it is a refusal or the chain's fault.
+    #[must_use]
+    pub fn code(&self) -> Option<String> {
+        match self {
+            Self::Chain(fault) => Some(fault.code().to_owned()),
+            Self::Owner(error) => error.code(),
+            Self::Mismatch { .. } | Self::Failed { .. } => None,
+        }
+    }
+}
+
 /// What is at a contract's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -231,7 +231,8 @@ pub enum ChainFault {
     },
     /// A sent transaction was not seen in a block in time; it may still land.
     #[error(
-        "transaction {hash} was sent but is not in a block yet; look it up before sending again"
+        "transaction {hash} was sent but is not in a block yet; look it up before sending again; `--instead-of {hash}` takes its \
+         place at a higher price"
     )]
     NotMined {
         /// The transaction.

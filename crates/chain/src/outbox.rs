@@ -1,5 +1,6 @@
 use crate::{
-    ChainFault, Node, foresight::toll, node::rpc, refusal::explain_manager, snapshot::revert_data,
+    ChainFault, Node, foresight::toll, node::rpc, refusal::explain_manager,
+    registry::refused_because, snapshot::revert_data,
 };
 use alloy::{
     eips::{BlockId, eip7702::SignedAuthorization},
@@ -8,7 +9,9 @@ use alloy::{
     providers::Provider,
     rpc::types::{TransactionReceipt, TransactionRequest},
 };
-use golem_custody::{CustodyError, Denial, OwnerSigner, SignedTransaction, TransactionPlan};
+use golem_custody::{
+    CustodyError, Denial, DenialCode, OwnerSigner, SignedTransaction, TransactionPlan,
+};
 
 /// Most that one transaction of an owner may cost unless he says otherwise, with what a rollup charges for its data: 0.05 ether. A
 /// node names the fees; without a ceiling it could name any.
@@ -44,10 +47,11 @@ pub enum OwnerError {
         /// Whose key it is.
         owner: Address,
     },
-    /// The account is not on the chain yet.
+    /// Nothing is there: a vault that is not on the chain yet, or a plain EOA of another key.
     #[error(
-        "account {account} is not on the chain yet, and obeys nobody until it is; but anybody can put it there, and then its \
-         grants are good: do so by `bardo vault create` and ask again at once; nothing was sent"
+        "account {account} has no code here, and the key that was given is not its own: if it is an EOA, its own key is needed; if it is \
+         your vault, it is not on the chain yet, but anybody can put it there, and then its grants are good: do so by \
+         `bardo vault create` and ask again at once; nothing was sent"
     )]
     NotCreated {
         /// The account.
@@ -124,6 +128,32 @@ pub enum OwnerError {
 }
 
 impl OwnerError {
+    /// A name that programs can match on: that of a refusal, or of what went wrong with the chain.
+    #[must_use]
+    pub fn code(&self) -> Option<String> {
+        match self {
+            Self::FeeCeiling { .. } => Some(DenialCode::FeeCeiling.to_string()),
+            Self::NoGas { .. } => Some(DenialCode::NoGas.to_string()),
+            Self::Chain(fault) | Self::WouldFail { source: fault, .. } => {
+                Some(fault.code().to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// In plain words why the registry would refuse the transaction, where it is that which refuses.
+    #[must_use]
+    pub fn registrys_no(&self) -> Option<String> {
+        let Self::WouldFail { source, .. } = self else { return None };
+        refused_because(&revert_data(source)?)
+    }
+
+    /// Whether it is a no to what was asked for, before anything was sent, and nothing that went wrong.
+    #[must_use]
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::FeeCeiling { .. } | Self::NoGas { .. })
+    }
+
     /// In plain words why the DelegationManager would refuse the transaction, where it is that which refuses.
     #[must_use]
     pub fn denial(&self) -> Option<Denial> {

@@ -1,8 +1,4 @@
-use crate::{
-    ChainFault, Node, OwnerCall, OwnerError,
-    node::rpc,
-    snapshot::{Snapshot, revert_data},
-};
+use crate::{ChainFault, Node, OwnerCall, OwnerError, node::rpc, snapshot::Snapshot};
 use alloy::{
     primitives::{Address, B256, U256, keccak256},
     providers::Provider,
@@ -260,7 +256,7 @@ impl Registry {
         let golem = writing.golem(signer.address());
         let receipt = match writing.call(signer.address()).send(&self.node, signer, ceiling).await {
             Ok(receipt) => receipt,
-            Err(error) => return refusal(&error).map(refused).ok_or(error),
+            Err(error) => return error.registrys_no().map(refused).ok_or(error),
         };
         let entry = self.entry_after(golem, &receipt).await?.ok_or_else(|| ChainFault::Answer {
             contract: golem_registry(),
@@ -395,12 +391,6 @@ impl GolemState {
         };
         (bits.0 == 0).then_some(state)
     }
-}
-
-/// The registry's reason, where it is why a transaction was not sent.
-fn refusal(error: &OwnerError) -> Option<String> {
-    let OwnerError::WouldFail { source, .. } = error else { return None };
-    refused_because(&revert_data(source)?)
 }
 
 /// What the registry said against something, in words; none where these are no words of its own.

@@ -170,6 +170,10 @@ pub(crate) struct RunArgs {
     /// How long your answer counts [default: answer-within in golem.toml, or 1d]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) answer_within: Option<Duration>,
+    /// Most that each of its transactions may cost, in wei, with what a rollup charges for its data
+    /// [default: that of the chain's file, or 0.005 ether]
+    #[arg(long, value_name = "WEI")]
+    pub(crate) fee_ceiling: Option<U256>,
     /// The folder is a Replicant's: what its parent's process starts
     #[arg(long, conflicts_with = "events")]
     pub(crate) replicant: bool,

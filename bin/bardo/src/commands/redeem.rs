@@ -1,16 +1,19 @@
 use crate::{
     answer::{Answer, Failure, OrUse, tell},
-    cli::{RedeemArgs, SessionAccountKind, confirmations},
+    cli::{Curve, RedeemArgs, SessionAccountKind, confirmations},
     commands::simulate::{redemption, refused},
     input,
 };
 use alloy::primitives::{Address, B256};
-use anyhow::Context;
-use bardo_store::{Store, StoreConfig};
+use anyhow::{Context, anyhow};
+use bardo_store::{Store, StoreConfig, StoreError};
 use golem_chain::{
     Foresight, Landing, Lane, LaneFault, LanePolicy, Node, Operations, hybrid_account,
 };
-use golem_custody::{IntentId, Mandate, Proposed, Receipt, SessionAccount, SessionSigner};
+use golem_custody::{
+    Books as _, IntentId, Judged, Mandate, Proposed, Receipt, Redemption, SessionAccount,
+    SessionSigner,
+};
 use serde_json::{Value, json};
 use std::{
     env,
@@ -27,7 +30,36 @@ const POLL: Duration = Duration::from_millis(250);
 /// `bardo delegation redeem`
 pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     let redemption = redemption(&args.call)?;
-    let key = input::session(&args.secret)?;
+    match args.form.curve {
+        Curve::Secp256k1 => {
+            let key = input::session(&args.secret)?;
+            let account = session_account(args, key.address())?;
+            redeem_by(args, redemption, key, account).await
+        }
+        Curve::P256 => {
+            if args.bundler.is_none() {
+                return Err(Failure::Use(anyhow!(
+                    "no chain takes a transaction of a P-256 key: name a --bundler; nothing was sent"
+                )));
+            }
+            if args.account == Some(SessionAccountKind::Key) {
+                return Err(Failure::Use(anyhow!(
+                    "a P-256 key has no address of its own: leave out --account key; nothing was sent"
+                )));
+            }
+            let (key, account) = input::p256_session(&args.secret, &args.form)?;
+            redeem_by(args, redemption, key, account).await
+        }
+    }
+}
+
+/// Redeems with a key of whatever curve. Without a bundler `account` has no part in it.
+async fn redeem_by<K: SessionSigner>(
+    args: &RedeemArgs,
+    redemption: Redemption,
+    key: K,
+    account: SessionAccount,
+) -> Result<Answer, Failure> {
     let mut node = args.call.node.connect().await?.instead_of(args.instead_of);
     if args.bundler.is_none() {
         node = input::privately(node, args.private_rpc.as_ref()).await?;
@@ -50,28 +82,69 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
     }
     let foresight = Arc::new(Foresight::new(node.clone()));
     let owner = redemption.context().root().delegator;
-    let books = Books::open(args, &node, key.address())?;
+    let books = match OpenBooks::open(args, &node, key.address())? {
+        Ok(books) => books,
+        Err(folder) => {
+            let reason = format!(
+                "another redemption of this key has its books in {}: wait for it; nothing was sent",
+                folder.display()
+            );
+            let json = json!({ "allowed": null, "code": "BUSY_BOOKS", "reason": reason });
+            return Ok(Answer::no(json, reason));
+        }
+    };
     let mandate = Mandate::by_hand(key.address().into_word(), owner, books.store.clone());
     #[expect(clippy::disallowed_methods, reason = "somebody typed it")]
     let judged = Proposed::unnamed(redemption).about("bardo delegation redeem").by_hand();
+    // Whoever asks again because he was not told what became of it has not asked for it twice.
+    let before = if args.again { Vec::new() } else { asked_before(&books.store, &judged).await? };
     let landing = if let Some(bundler) = &args.bundler {
-        let account = session_account(args, key.address())?;
         let operations =
             Operations::through(bundler, foresight, account, key, mandate, policy, clock).await?;
         let operations = operations.telling(tell);
         // What is to be replaced is not waited for.
         if args.instead_of.is_none() {
-            said_of_earlier(&operations.finish().await);
+            let ends = operations.finish().await;
+            said_of_earlier(&ends);
+            if let Some(end) = the_same(ends, &before) {
+                return answered(end?).map(|answer| answer.with("earlier", true));
+            }
         }
         operations.redeem(judged).await?
     } else {
         let lane = Lane::open(foresight, key, mandate, policy, clock).await?.telling(tell);
         // What is to be replaced is not waited for.
         if args.instead_of.is_none() {
-            said_of_earlier(&lane.finish().await);
+            let ends = lane.finish().await;
+            said_of_earlier(&ends);
+            if let Some(end) = the_same(ends, &before) {
+                return answered(end?).map(|answer| answer.with("earlier", true));
+            }
         }
         lane.redeem(judged).await?
     };
+    answered(landing)
+}
+
+/// What an earlier run signed for the very same calls, and was not told the end of.
+async fn asked_before(store: &Store, judged: &Judged) -> Result<Vec<IntentId>, Failure> {
+    let digest = json!(judged.digest());
+    let open = store.open().await.map_err(|error| anyhow!(error))?;
+    let same = open.into_iter().filter(|one| {
+        one.entry.what.get("digest") == Some(&digest) && !one.bids.is_empty() && !one.forsaken
+    });
+    Ok(same.map(|one| one.entry.intent).collect())
+}
+
+/// What became of that.
+fn the_same(
+    ends: Vec<(IntentId, Result<Landing, LaneFault>)>,
+    before: &[IntentId],
+) -> Option<Result<Landing, LaneFault>> {
+    ends.into_iter().find(|(intent, _)| before.contains(intent)).map(|(_, end)| end)
+}
+
+fn answered(landing: Landing) -> Result<Answer, Failure> {
     Ok(match landing {
         Landing::Done(receipt) => {
             let text = format!("done: {} ({} gas)", receipt.hash, receipt.gas_used);
@@ -87,14 +160,19 @@ pub(crate) async fn redeem(args: &RedeemArgs) -> Result<Answer, Failure> {
 }
 
 /// Where it is written down what the key signed.
-struct Books {
+struct OpenBooks {
     store: Arc<Store>,
     /// A chain to play with forgets, and so do its books.
     _passing: Option<TempDir>,
 }
 
-impl Books {
-    fn open(args: &RedeemArgs, node: &Node, key: Address) -> Result<Self, Failure> {
+impl OpenBooks {
+    /// Or the folder, where another process has them.
+    fn open(
+        args: &RedeemArgs,
+        node: &Node,
+        key: Address,
+    ) -> Result<Result<Self, PathBuf>, Failure> {
         let named = args.books.clone().or_else(|| env::var_os("BARDO_DATA").map(PathBuf::from));
         let (root, passing) = match named {
             Some(folder) => (folder, None),
@@ -106,8 +184,11 @@ impl Books {
         };
         let folder = root.join(node.chain_id().to_string()).join(key.to_string());
         let config = StoreConfig { folder, golem: key.into_word(), max_pages: None };
-        let store = Store::open(&config, None).or_use()?;
-        Ok(Self { store: Arc::new(store), _passing: passing })
+        Ok(match Store::open(&config, None) {
+            Ok(store) => Ok(Self { store: Arc::new(store), _passing: passing }),
+            Err(StoreError::Locked { .. }) => Err(config.folder),
+            Err(fault) => return Err(fault.into()),
+        })
     }
 }
 
@@ -144,11 +225,11 @@ fn shown(receipt: &Receipt) -> Value {
 
 /// Who executes an operation: whoever the grant names must be this one.
 fn session_account(args: &RedeemArgs, key: Address) -> Result<SessionAccount, Failure> {
-    Ok(match args.account {
+    Ok(match args.account.unwrap_or(SessionAccountKind::Key) {
         SessionAccountKind::Key => SessionAccount::Key(key),
         SessionAccountKind::Hybrid => {
-            let account =
-                hybrid_account(key, B256::ZERO, &input::proxy_code(args.proxy_code.as_deref())?);
+            let proxy_code = input::proxy_code(args.form.proxy_code.as_deref())?;
+            let account = hybrid_account(key, B256::ZERO, &proxy_code);
             let creation = account.creation().context("a Hybrid account is created")?.clone();
             SessionAccount::Hybrid { address: account.address, creation }
         }

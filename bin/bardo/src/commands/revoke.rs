@@ -277,6 +277,12 @@ fn not_his(error: OwnerError) -> Result<Answer, Failure> {
         let reason = format!("{}; nothing was sent{}", denial.reason, advice(denial.code));
         return Ok(refused(&reason).with("code", json!(denial.code)));
     }
+    // Of a Golem that is off the register: its charters went with it.
+    if let Some(reason) = error.registrys_no() {
+        return Ok(refused(&format!(
+            "{reason}; no charter of it is good any more where it is closed; nothing was sent"
+        )));
+    }
     match error {
         OwnerError::NotTheOwner { .. }
         | OwnerError::NotCreated { .. }

@@ -251,6 +251,7 @@ async fn ruled(
 fn refused_by_us(error: OwnerError) -> Result<Answer, Failure> {
     match error {
         OwnerError::NotTheOwner { .. }
+        | OwnerError::NotCreated { .. }
         | OwnerError::UnknownCode { .. }
         | OwnerError::NotShared { .. }
         | OwnerError::TooFewKeys { .. } => {

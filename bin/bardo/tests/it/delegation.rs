@@ -11,13 +11,16 @@ use bardo_bindings::{
     defi::Erc20,
     framework::{DELEGATION_MANAGER, ENTRY_POINT, EntryPoint},
 };
+use bardo_store::{Store, StoreConfig};
 use bardo_testkit::{
     Agent, Fault, Owner, Proxy, Stage, charter, chartered, dollars, fair_swap, root, swap,
+    swap_grant, unsigned as unsigned_by,
 };
 use golem_chain::AccountKind;
 use golem_custody::Execution;
 use golem_delegation::{
-    ANY_DELEGATE, Caveat, Delegation, PermissionContext, enforcers, terms::LimitedCalls,
+    ANY_DELEGATE, Caveat, Delegation, PermissionContext, enforcers,
+    terms::{LimitedCalls, MortalityTimeWindow},
 };
 use serde_json::{Value, json};
 use std::{
@@ -568,6 +571,102 @@ async fn a_grant_is_redeemed_through_a_bundler() -> Result<()> {
     assert_eq!(before - stage.balance_of(usdc, owner.account.address).await?, dollars(7));
     assert_eq!(nobody.code, 3, "{nobody:?}");
     assert!(nobody.stderr.contains("the bundler at http://127.0.0.1:1 does not"), "{nobody:?}");
+    Ok(())
+}
+
+/// X1: who was not told what became of it and asks again is told, and has not asked twice; somebody else's books are waited for.
+#[tokio::test]
+async fn what_was_asked_for_again_is_done_once_unless_it_is_meant() -> Result<()> {
+    let stage = Stage::open().await?;
+    let target = Address::repeat_byte(0x77);
+    let hired = Hired::new(&stage, target).await?;
+    let session: Address = hired.session.parse()?;
+    let provider = stage.node().provider();
+    let books = hired.folder.path().join("books");
+    let redeem = |more: &[&str]| {
+        let mut words = hired.words(&stage, "redeem", &target.to_string());
+        let always = ["--timeout", "2", "--books", &text(&books)].map(str::to_owned);
+        words.extend(always.into_iter().chain(more.iter().copied().map(str::to_owned)));
+        words.extend(hired.secret());
+        bardo(words)
+    };
+    provider.anvil_set_auto_mine(false).await?;
+
+    let first = redeem(&[])?;
+    let waits = redeem(&[])?;
+    provider.anvil_mine(Some(1), None).await?;
+    provider.anvil_set_auto_mine(true).await?;
+    let again = redeem(&[])?;
+    let third = redeem(&["--again"])?;
+    let anew = redeem(&[])?;
+    let chain = stage.node().chain_id().to_string();
+    let folder = books.join(chain).join(session.to_string());
+    let config = StoreConfig { folder, golem: session.into_word(), max_pages: None };
+    let held = Store::open(&config, None)?;
+    let busy = redeem(&[])?;
+    drop(held);
+
+    assert_eq!((first.code, waits.code), (3, 3), "{first:?} {waits:?}");
+    assert_eq!(first.json()?["code"], "UNSETTLED", "{first:?}");
+    assert_eq!(waits.json()?["code"], "UNSETTLED", "{waits:?}");
+    assert_eq!((again.code, &again.json()?["earlier"]), (0, &json!(true)), "{again:?}");
+    assert_eq!(again.json()?["transaction"], first.json()?["sent"][0]);
+    assert_eq!((third.code, anew.code), (0, 0), "{third:?} {anew:?}");
+    assert_eq!(provider.get_transaction_count(session).await?, 3, "one for each that was meant");
+    assert_eq!((busy.code, &busy.json()?["code"]), (1, &json!("BUSY_BOOKS")), "{busy:?}");
+    Ok(())
+}
+
+/// K2: a key of P-256 is in a keystore of its own, acts through an account of its own, and by a bundler alone.
+#[tokio::test]
+async fn a_p256_key_redeems_through_an_account_of_its_own() -> Result<()> {
+    let stage = Stage::open().await?;
+    let bundler = stage.bundler()?;
+    let owner = stage.owner(AccountKind::Stateless7702).await?;
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| text(&folder.path().join(name));
+    private(&folder.path().join("pw"), "pw")?;
+    let secret = ["--keystore", &path("key.json"), "--password-file", &path("pw")];
+    let session = |verb, more: &[&str]| bardo([&["session", verb], &secret[..], more].concat());
+    let born = session("new", &["--curve", "p256", "--json"])?;
+    let account: Address = born.json()?["address"].as_str().unwrap_or_default().parse()?;
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 604_800)?;
+    let terms = swap_grant(&stage, account, owner.account.address, 5, window);
+    let grant = owner.signer.grant(&stage.domain(), unsigned_by(owner.account.address, &terms))?;
+    fs::write(folder.path().join("grant.json"), serde_json::to_string(&grant)?)?;
+    let deposit = EntryPoint::depositToCall { account };
+    let deposit = Execution {
+        target: ENTRY_POINT,
+        value: bardo_testkit::STIPEND,
+        data: deposit.abi_encode().into(),
+    };
+    owner.account.act(stage.node(), &owner.signer, &[deposit]).await?;
+    let call = swap(&stage, owner.account.address, dollars(7));
+    let (rpc, target, data) =
+        (stage.chain().url().to_string(), call.target.to_string(), call.data.to_string());
+    let (grant, bundler) = (path("grant.json"), bundler.url().to_string());
+    let redeem = |more: &[&str]| {
+        let what = ["delegation", "redeem", "--json", "--rpc", &rpc, "--context", &grant];
+        let call = ["--target", &target, "--data", &data];
+        bardo([&what[..], &call, &secret, more].concat())
+    };
+    let usdc = stage.book().usdc;
+    let before = stage.balance_of(usdc, owner.account.address).await?;
+
+    let shown = session("show", &["--curve", "p256"])?;
+    let other = session("show", &[])?;
+    let direct = redeem(&["--curve", "p256"])?;
+    let as_key = redeem(&["--curve", "p256", "--bundler", &bundler, "--account", "key"])?;
+    let done = redeem(&["--curve", "p256", "--bundler", &bundler])?;
+
+    assert_eq!(born.json()?["curve"], "p256");
+    assert_eq!(shown.stdout.trim(), account.to_string());
+    assert_ne!(other.stdout.trim(), shown.stdout.trim(), "a file does not say its curve");
+    assert_eq!((direct.code, as_key.code), (2, 2), "{direct:?} {as_key:?}");
+    assert!(direct.stderr.contains("--bundler") && direct.stderr.contains("nothing was sent"));
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(before - stage.balance_of(usdc, owner.account.address).await?, dollars(7));
     Ok(())
 }
 

@@ -398,7 +398,7 @@ async fn what_a_golem_and_its_owner_sign_goes_to_the_private_endpoint_alone() ->
 }
 
 /// G5, "the owner's wallet and an RPC": what ends a Golem or takes money home does not wait for a private endpoint that is away, or that
-/// takes nothing; what can wait does.
+/// takes nothing, or that serves another chain; what can wait does.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_owner_cannot_wait_for_goes_by_the_open_rpc_while_the_private_one_is_away()
 -> Result<()> {
@@ -408,6 +408,8 @@ async fn what_an_owner_cannot_wait_for_goes_by_the_open_rpc_while_the_private_on
     open.fail("eth_sendRawTransaction", u64::MAX, Fault::lie(|_| ()));
     let deaf = Proxy::before(node, Duration::ZERO).await?;
     deaf.fail("eth_sendRawTransaction", u64::MAX, Fault::DropBefore);
+    let elsewhere = Proxy::before(node, Duration::ZERO).await?;
+    elsewhere.fail("eth_chainId", u64::MAX, Fault::lie(|id| *id = "0x1".into()));
     let chains = tempfile::tempdir()?;
     let private = |at: &str| {
         let id = scene.stage.node().chain_id();
@@ -423,7 +425,7 @@ async fn what_an_owner_cannot_wait_for_goes_by_the_open_rpc_while_the_private_on
     let home = Address::repeat_byte(0xb0).to_string();
     let withdraw = ["vault", "withdraw", "--account", &own, "--all-ether", "--to", &home];
 
-    for at in ["http://127.0.0.1:1", deaf.url().as_str()] {
+    for at in ["http://127.0.0.1:1", deaf.url().as_str(), elsewhere.url().as_str()] {
         private(at)?;
         let ran = owner(&["delegation", "revoke", "--all"])?;
         ensure!(ran.code == 0 && ran.stderr.contains("where everybody sees it"), "{at}: {ran:?}");

@@ -209,11 +209,24 @@ async fn a_dead_golem_a_removed_one_and_none_are_told_apart() -> Result<()> {
     ensure!(late.code == 1 && late.stdout.contains("died"), "{late:?}");
 
     send(life.owner.address, GolemRegistry::deregisterCall { golemId: golem }.abi_encode()).await?;
+    let rpc = life.stage.chain().url().as_str();
+    let over = bardo([
+        "delegation",
+        "revoke",
+        "--golem",
+        &life.golem,
+        "--rpc",
+        rpc,
+        "--key-file",
+        &life.owner.file,
+        "--json",
+    ])?;
+    ensure!(over.code == 1 && over.json()?["revoked"] == false, "{over:?}");
+    ensure!(over.stdout.contains("nothing was sent") && !over.stdout.contains("0x2"), "{over:?}");
     let gone = life.status(&[])?;
     ensure!(gone.code == 1 && gone.stdout.contains("took it off the register"), "{gone:?}");
     ensure!(life.status(&["--json"])?.json()?["registered"] == false);
 
-    let rpc = life.stage.chain().url().as_str();
     let other = B256::repeat_byte(0x99).to_string();
     let none = bardo(["registry", "status", &other, "--rpc", rpc])?;
     ensure!(none.code == 1 && none.stdout.contains("was never registered"), "{none:?}");

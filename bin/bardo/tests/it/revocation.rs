@@ -199,6 +199,41 @@ async fn an_owner_revokes_one_grant_or_all_charters_by_one_transaction() -> Resu
     Ok(())
 }
 
+/// G5: whoever has another key than the EOA's is not sent to create anything, and an owner without coins has asked for nothing that
+/// went wrong.
+#[tokio::test]
+async fn another_key_than_the_eoas_is_told_whose_it_takes() -> Result<()> {
+    let stage = Stage::open().await?;
+    let (owner, other) = (Key::funded(&stage, 0x23).await?, Key::funded(&stage, 0x24).await?);
+    let now = stage.now().await?;
+    let window = MortalityTimeWindow::new(now, now + 604_800)?;
+    let terms = swap_grant(&stage, SessionKey::born().address(), owner.address, 5, window);
+    let signer = bardo_testkit::fixed_signer(0x23)?;
+    let grant = signer.grant(&stage.domain(), unsigned(owner.address, &terms))?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("grant.json").display().to_string();
+    fs::write(&file, serde_json::to_string(&grant)?)?;
+    let (rpc, whose) = (stage.chain().url().as_str(), owner.address.to_string());
+    let by = |key: &Key, words: &[&str]| {
+        bardo([words, &["--rpc", rpc, "--key-file", &key.file, "--json"]].concat())
+    };
+    let home = Address::repeat_byte(0xb0).to_string();
+    let revoke = ["delegation", "revoke", "--context", &file, "--anyway"];
+    let withdraw = ["vault", "withdraw", "--account", &whose, "--all-ether", "--to", &home];
+
+    for words in [&revoke[..], &withdraw] {
+        let told = by(&other, words)?;
+        ensure!(told.code == 1 && told.stdout.contains("its own key is needed"), "{told:?}");
+    }
+    let broke = Key::kept(0x25)?;
+    let poor = by(&broke, &["vault", "create"])?;
+
+    assert_eq!(other.sent(&stage).await?, 0);
+    assert_eq!((poor.code, &poor.json()?["code"]), (1, &"CUS-NO-GAS".into()), "{poor:?}");
+    ensure!(poor.json()?["reason"].as_str().is_some_and(|why| why.contains("fund it")), "{poor:?}");
+    Ok(())
+}
+
 /// G5: a grant of a vault that is not on the chain yet says what to do, and is revoked once it is.
 #[tokio::test]
 async fn a_grant_of_an_uncreated_vault_says_what_to_do() -> Result<()> {
@@ -263,11 +298,13 @@ async fn a_revocation_that_waits_is_not_called_done_and_can_be_raised() -> Resul
     let raised = revoke(&["--instead-of", &hash])?;
     let wrong = revoke(&["--instead-of", &B256::repeat_byte(9).to_string()])?;
 
-    ensure!(first.code == 3, "{first:?}");
+    ensure!(first.code == 3 && first.json()?["code"] == "UNSETTLED", "{first:?}");
+    ensure!(first.stderr.contains(&format!("--instead-of {hash}")), "{first:?}");
     ensure!(status.code == 0 && status.stdout.starts_with("active"), "{status:?}");
     // Another one stands behind the first: neither is done.
     ensure!(again.code == 3 && !again.stdout.contains("\"revoked\":true"), "{again:?}");
     ensure!(raised.code == 3, "{raised:?}");
+    assert_eq!(wrong.json()?["code"], "NOT_WAITING", "{wrong:?}");
     ensure!(wrong.code == 3 && wrong.stderr.contains("nothing was sent"), "{wrong:?}");
     provider.anvil_mine(Some(1), None).await?;
     ensure!(stage.node().read(DELEGATION_MANAGER, disabled).await?);

@@ -172,7 +172,7 @@ pub(super) async fn run(
         constitution: CONSTITUTION.kept(&home)?,
         strategist,
         owner_day: life.owner_day,
-        lane: lane(&node),
+        lane: lane(&node, args.fee_ceiling)?,
         clock: clock.port(),
     };
     let woken = tokio::select! {

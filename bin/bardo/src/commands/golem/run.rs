@@ -5,6 +5,7 @@ use crate::{
     commands::onboard::folder::{CONSTITUTION, GolemFile, HEARTBEAT, STRATEGY, written},
     input,
 };
+use alloy::primitives::U256;
 use anyhow::{Context as _, anyhow};
 use bardo_store::{DATABASE, OwnerLedger, Store, StoreConfig, StoreError};
 use golem_chain::{Follow, LanePolicy, Node};
@@ -361,14 +362,17 @@ pub(super) fn ledger(data: &Path, file: &GolemFile) -> Result<Option<OwnerLedger
     }
 }
 
-/// How transactions are brought into blocks of this node's chain.
-pub(super) fn lane(node: &Node) -> LanePolicy {
+/// How transactions are brought into blocks of this node's chain, and what each may cost there at most.
+pub(super) fn lane(node: &Node, ceiling: Option<U256>) -> Result<LanePolicy, Failure> {
+    let mut policy = LanePolicy::default();
     if node.is_near() {
-        let poll = Duration::from_millis(50);
-        LanePolicy { confirmations: 1, poll, ..LanePolicy::default() }
-    } else {
-        LanePolicy::default()
+        policy.confirmations = 1;
+        policy.poll = Duration::from_millis(50);
     }
+    if let Some(ceiling) = ceiling.or(input::chain_ceiling(node)?) {
+        policy.clearing.fee_ceiling = ceiling;
+    }
+    Ok(policy)
 }
 
 fn provisions(
@@ -401,7 +405,7 @@ fn provisions(
         payees: life.payees,
         consent: None,
         owner_day: life.owner_day,
-        lane: lane(node),
+        lane: lane(node, args.fee_ceiling)?,
         strategist: None,
         folder: Some(args.data.clone()),
         inbox: Some(Arc::new(FolderInbox::of(&args.data))),
