@@ -37,7 +37,7 @@ pub trait Carried: Clone + Sized {
 
 /// A signature that the books do not have yet. There is nothing to be done with it but to put it there:
 ///
-/// ```compile_fail,E0609
+/// ```compile_fail,E0616
 /// # use golem_custody::{SignedTransaction, Unkept};
 /// fn leak(unkept: Unkept<SignedTransaction>) -> SignedTransaction { unkept.signed }
 /// ```
