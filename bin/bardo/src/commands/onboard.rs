@@ -21,8 +21,8 @@ use golem_chain::{
     local::{CharterParties, LocalFiles},
 };
 use golem_custody::{
-    BoxError, DelegationBounds, Keyring as _, Keys, Means, Onboarding, OnboardingSteps, RunwayFor,
-    Runways, SignIn, WalletApp,
+    BoxError, DelegationBounds, Keyring as _, Keys, Means, Onboarding, OnboardingSteps, RiskBounds,
+    RunwayFor, Runways, SignIn, WalletApp,
 };
 use golem_delegation::{
     Caveat, Delegation, ROOT_AUTHORITY,
@@ -146,8 +146,7 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     };
     let request = sign_in(owner, node.chain_id(), now);
     let (mode, app, chain_id) = (plan.mode, app(&plan.key), node.chain_id());
-    let tokens = law.listing.tokens.iter().map(|listed| listed.token);
-    let tokens = tokens.filter(|token| !token.is_zero()).collect();
+    let tokens = RiskBounds::holdings_of(&law).into_iter().collect();
     let set_up = async || match plan.key {
         PlannedKey::Provided(wallet) => {
             wallet.made(golem_id, &law, chain_id, most_per_call, now).await

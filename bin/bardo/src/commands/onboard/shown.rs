@@ -22,7 +22,7 @@ pub(super) struct Shown<'a> {
     pub(super) was_done: bool,
     pub(super) wished: Wished,
     pub(super) app: Option<WalletApp>,
-    /// What a wallet may hold.
+    /// What a wallet may hold, shares of vaults among it.
     pub(super) tokens: Vec<Address>,
     pub(super) runway: Option<Runway>,
 }
