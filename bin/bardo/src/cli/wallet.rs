@@ -11,8 +11,8 @@ pub(crate) enum WalletCommand {
   bardo wallet status --data golem --rpc URL
   bardo wallet status --data golem --rpc URL --privy-app-secret-file secret --json
 
-Shares of vaults that the Golem could enter are shown as tokens. The service is asked where its app's secret is given. Exit status 1
-where it does not answer.")]
+Shares of vaults that the Golem could enter are shown as tokens. The service is asked where its app's secret is given. Exit status 3
+where it does not answer, 1 where it refuses or has another wallet by this name.")]
     Status(WalletStatusArgs),
 
     /// Send everything that a Golem's wallet holds to you, by your own key over the wallet

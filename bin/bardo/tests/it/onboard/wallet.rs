@@ -127,7 +127,10 @@ async fn an_owner_gets_everything_out_of_a_golems_wallet_and_once() -> Result<()
     assert_eq!((again.code, &again.json()?["wasDone"]), (0, &true.into()), "{again:?}");
     assert_eq!((&again.json()?["hash"], left.sent().await?), (&json!(manifest.hash()), 2));
     let away = left.status(&["--privy-app-secret-file", &secret])?;
-    assert_eq!((away.code, &away.json()?["answers"]), (1, &false.into()), "{away:?}");
+    assert_eq!(away.code, 3, "{away:?}");
+    ensure!(away.stderr.contains("without --privy-app-secret-file"), "{away:?}");
+    let alone = left.status(&[])?;
+    assert_eq!((alone.code, &alone.json()?["sweep"]), (0, &"done".into()), "{alone:?}");
     left.fake.recover().await?;
     let after = left.status(&["--privy-app-secret-file", &secret])?.json()?;
     assert_eq!((&after["sweep"], &after["signers"]), (&"done".into(), &0.into()), "{after}");
@@ -139,6 +142,32 @@ async fn an_owner_gets_everything_out_of_a_golems_wallet_and_once() -> Result<()
     let more = left.sweeps(&["--again"])?;
     assert_eq!((more.code, &more.json()?["wasDone"]), (0, &false.into()), "{more:?}");
     assert_eq!(left.dollars(owner).await?, dollars(5_007));
+    Ok(())
+}
+
+/// A service that is away has not answered, and one that refuses has.
+#[tokio::test]
+async fn a_service_that_says_nothing_is_a_fault_and_one_that_refuses_is_not() -> Result<()> {
+    let left = Left::behind().await?;
+    let secret = left.scene.path("secret");
+
+    for trouble in [
+        PrivyTrouble::Away,
+        PrivyTrouble::Busy { seconds: 5 },
+        PrivyTrouble::Drop,
+        PrivyTrouble::Half,
+    ] {
+        left.fake.fail("v1/wallets", 1, &trouble).await?;
+        let away = left.status(&["--privy-app-secret-file", &secret])?;
+        left.fake.recover().await?;
+        assert_eq!(away.code, 3, "{trouble:?}: {away:?}");
+        ensure!(away.json()?["error"].is_string(), "{trouble:?}: {away:?}");
+    }
+    left.scene.private("secret", "another secret")?;
+    let no = left.status(&["--privy-app-secret-file", &secret])?;
+
+    assert_eq!((no.code, &no.json()?["answers"]), (1, &false.into()), "{no:?}");
+    ensure!(no.json()?["reason"].as_str().is_some_and(|why| why.contains("refused")), "{no:?}");
     Ok(())
 }
 
