@@ -16,6 +16,7 @@
 
 mod costs;
 mod lacking;
+mod landed;
 mod provisioning;
 
 pub use costs::{Costs, Prompt, StepCost};
@@ -23,7 +24,7 @@ pub use provisioning::{Provision, Provisioned, Wished, provisioning};
 
 use crate::{Account, ChainFault, Node, OwnerError, Registry, identity::registered, outbox::sign};
 use alloy::{
-    primitives::{Address, B256, Bytes, U256},
+    primitives::{Address, B256, U256},
     rpc::types::TransactionReceipt,
 };
 use bardo_bindings::{
@@ -33,7 +34,7 @@ use bardo_bindings::{
 use costs::Ledger;
 use golem_custody::{
     Asset, BoxError, Choice, CustodyChoice, CustodyError, CustodyMode, Means, Onboarding,
-    OnboardingError, OnboardingSteps, OwnerSigner, SignIn, SignedTransaction, Steps,
+    OnboardingError, OnboardingSteps, OwnerSigner, SignIn, Steps,
 };
 use golem_delegation::SigningDomain;
 use golem_safety::{Policy, PolicyRefusal};
@@ -150,6 +151,15 @@ pub enum OnboardError {
     NotShown {
         /// What.
         what: &'static str,
+    },
+    /// What was sent may be in a block, and no receipt says so.
+    #[error(
+        "the owner's transaction {hash} may have taken effect, and the node shows no receipt of it; nothing was signed or sent beside \
+         it: ask again, or another node"
+    )]
+    Unseen {
+        /// The transaction.
+        hash: B256,
     },
 }
 
@@ -314,28 +324,6 @@ impl<S: Steps> Onboard<'_, S> {
             if !left.calls.is_empty() {
                 return Err(OnboardError::NotShown { what: "the Golem as it was registered" });
             }
-        }
-        Ok(receipts)
-    }
-
-    /// What became of everything that was ever signed here. What no node has any more is handed in again, as it was signed;
-    /// what cannot land any more is left out.
-    async fn landed(&self, sent: &[Bytes]) -> Result<Vec<TransactionReceipt>, ChainFault> {
-        let mut receipts = Vec::new();
-        for raw in sent {
-            let hash = alloy::primitives::keccak256(raw);
-            let kept = SignedTransaction { hash, raw: raw.clone(), from: self.owner.address() };
-            let receipt = match self.node.settled(hash).await? {
-                Some(receipt) => Some(receipt),
-                None => match self.node.send(&kept).await {
-                    Ok(receipt) => Some(receipt),
-                    // Another of this key has its place, or no node takes it at its price: it is none, and another in
-                    // its place can only be in its stead.
-                    Err(ChainFault::PlaceTaken { .. } | ChainFault::Rpc { .. }) => None,
-                    Err(fault) => return Err(fault),
-                },
-            };
-            receipts.extend(receipt);
         }
         Ok(receipts)
     }
