@@ -33,7 +33,7 @@ use bardo_bindings::{
 };
 use costs::Ledger;
 use golem_custody::{
-    Asset, BoxError, Choice, CustodyChoice, CustodyError, CustodyMode, Means, Onboarding,
+    AgentKey, Asset, BoxError, Choice, CustodyChoice, CustodyError, CustodyMode, Means, Onboarding,
     OnboardingError, OnboardingSteps, OwnerSigner, SignIn, Steps,
 };
 use golem_delegation::SigningDomain;
@@ -62,6 +62,8 @@ pub struct Onboard<'a, S> {
     pub mode: CustodyMode,
     /// What the Golem's id is made from, with the owner.
     pub salt: B256,
+    /// The Golem's key as it is now, which may be another than the one that step 3 was made for; none where that step finds it.
+    pub key: Option<AgentKey>,
     /// Where the money is to be, if not in the owner's EOA itself: created where it is not there yet.
     pub vault: Option<Account>,
     /// What the Golem's runtime holds itself to (SPEC P1).
@@ -231,6 +233,11 @@ impl<S: Steps> Onboard<'_, S> {
         }
     }
 
+    /// Whether a transaction of it was ever signed: it may be in a block, or yet get there.
+    pub async fn has_signed(&self) -> Result<bool, OnboardError> {
+        Ok(!Ledger::open(self.steps).await?.sent().is_empty())
+    }
+
     /// Whether what is kept is of this owner and as he chose.
     async fn began_so(&self, at: Option<&Onboarding>) -> Result<(), OnboardError> {
         let choice = CustodyChoice::new(self.steps).at().await.map_err(OnboardingError::from)?;
@@ -243,9 +250,17 @@ impl<S: Steps> Onboard<'_, S> {
             Some(at) if at.owner() != self.owner.address() => "owner",
             _ if chosen.is_some_and(|chosen| chosen.mode() != self.mode) => "mode",
             Some(Onboarding::Live { golem, .. }) if *golem != self.golem() => "salt",
+            Some(at) if self.has_another_key(at) => "session",
             _ => return Ok(()),
         };
         Err(OnboardError::Otherwise { what })
+    }
+
+    /// Whether step 3 was made for another key than the Golem has: it would get gas money, and speak for nobody. Which one that was
+    /// is kept; where it is not, nothing more is sent.
+    fn has_another_key(&self, at: &Onboarding) -> bool {
+        let (Some(now), Some(means)) = (&self.key, at.means()) else { return false };
+        means.key().map_or(at.number() < 6, |then| then != *now)
     }
 
     /// Finds out what could not be done before anybody is asked for anything.

@@ -10,9 +10,10 @@ use anyhow::{Result, bail, ensure};
 use async_trait::async_trait;
 use bardo_store::Store;
 use bardo_testkit::{Fault, Proxy, STIPEND, dollars, fixed_signer, root};
-use golem_chain::{Costs, Node, OnboardError, local::LocalFiles};
+use golem_chain::{Costs, Node, Onboard, OnboardError, local::LocalFiles};
 use golem_custody::{
-    BoxError, Choice, CustodyChoice, Onboarding, OnboardingSteps, Step, Steps, crash::Failpoint,
+    AgentKey, BoxError, Choice, CustodyChoice, Onboarding, OnboardingSteps, Step, Steps,
+    crash::Failpoint,
 };
 use serde_json::{Value, json};
 use std::{
@@ -235,6 +236,48 @@ async fn a_batch_whose_place_was_taken_is_signed_anew_and_lands_once() -> Result
     assert_eq!(counted(&onboarded.costs), (1, 1, 2, 1));
     assert_eq!((proxy.failed(), newcomer.nonce().await?), (2, 3));
     assert_eq!(newcomer.stage.node().balance(SESSION).await?, STIPEND);
+    Ok(())
+}
+
+/// D12, D21: the process that had the key is gone, wherever the owner was with it; the next has another. What was begun for the first is
+/// not paid to it, and not to the second.
+#[tokio::test]
+async fn an_onboarding_pays_no_key_but_the_one_that_the_golem_has() -> Result<()> {
+    let later = Address::repeat_byte(0x5f);
+    for (killed_at, transactions) in
+        [(None, 0), (Some("eth_sendRawTransaction"), 0), (Some("eth_getTransactionReceipt"), 2)]
+    {
+        let newcomer = Newcomer::arrives().await?;
+        let (proxy, node) = counting(&newcomer.stage).await?;
+        if let Some(method) = killed_at {
+            newcomer.killed_at(method).await?;
+        }
+        let store = newcomer.store()?;
+        let wishes = |session| {
+            let key = Some(AgentKey::Session(session));
+            Onboard { key, ..newcomer.wishes(&node, &store, Some(newcomer.vault())) }
+        };
+        if killed_at.is_none() {
+            // Step 3 is made, and no transaction is signed.
+            let cheap = Onboard { ceiling: U256::from(1), ..wishes(SESSION) };
+            let no = newcomer.run(&cheap, SESSION).await;
+            ensure!(matches!(no, Err(OnboardError::Owner(_))), "{no:?}");
+        }
+
+        let no = newcomer.run(&wishes(later), later).await;
+
+        ensure!(matches!(no, Err(OnboardError::Otherwise { what: "session" })), "{no:?}");
+        let sent = (proxy.failed(), newcomer.nonce().await?);
+        assert_eq!(sent, (0, transactions), "{killed_at:?}");
+        assert_eq!(newcomer.stage.node().balance(later).await?, U256::ZERO);
+        assert_eq!(wishes(later).has_signed().await?, killed_at.is_some());
+        let onboarded = newcomer.run(&wishes(SESSION), SESSION).await?;
+        assert_eq!(counted(&onboarded.costs), (1, 1, 1, 1), "{killed_at:?}");
+        assert_eq!(newcomer.nonce().await?, 2, "{killed_at:?}");
+        // Nor is it taken for the Golem's when all is done.
+        let no = newcomer.run(&wishes(later), later).await;
+        ensure!(matches!(no, Err(OnboardError::Otherwise { what: "session" })), "{no:?}");
+    }
     Ok(())
 }
 

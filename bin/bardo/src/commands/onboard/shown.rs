@@ -77,7 +77,7 @@ impl Shown<'_> {
                     );
                 }
             }
-            Means::Provided { wallet, address, policy } => {
+            Means::Provided { wallet, address, policy, .. } => {
                 file.account = *address;
                 file.wallet = self.app.as_ref().map(|app| GolemWallet {
                     service: app.base().to_owned(),
