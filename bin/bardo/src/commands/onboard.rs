@@ -32,7 +32,10 @@ use golem_safety::Policy;
 use plan::{Plan, PlannedKey};
 use serde_json::json;
 use shown::Shown;
-use std::path::Path;
+use std::{
+    io::{Write as _, stderr},
+    path::Path,
+};
 use tokio::time::Instant;
 
 const DAY: u64 = 86_400;
@@ -41,10 +44,18 @@ const PATIENCE: u64 = 600;
 /// Where a local Golem's key is.
 const KEY_FILE: &str = "session-key.json";
 
+/// What whoever puts money into a wallet elsewhere knows before (ADR 10).
+const NOT_WOKEN: &str = "mode embedded makes, rules and funds a wallet, and no more: `bardo golem run` does not wake its Golem, and \
+                         nothing acts until a program of yours asks with the Golem's key; `bardo wallet sweep` brings everything home";
+
 /// `bardo onboard`
 pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     let began = Instant::now();
     let plan = Plan::of(args)?;
+    if plan.mode == CustodyMode::Embedded {
+        // Standard output is the answer's.
+        let _gone = writeln!(stderr(), "bardo: {NOT_WOKEN}");
+    }
     // What he wrote about its life stays, so it has to be right.
     if let Some(file) = GolemFile::of(&args.data)? {
         file.shared_ledger(&args.data)?;

@@ -129,10 +129,14 @@ impl Shown<'_> {
         text.push_str(&eight(&rows));
         text.push_str(&runway_words);
         text.push_str(match (self.was_done, self.wished.mode) {
+            (true, CustodyMode::Embedded) => {
+                "\nIt was done before: nothing was asked or sent. `bardo golem run` does not wake its Golem; \
+                 `bardo wallet sweep` brings everything home."
+            }
             (true, _) => "\nIt was done before: nothing was asked or sent. The first tick is the Golem's.",
             (false, CustodyMode::Embedded) => {
                 "\nDone. The wallet's rules are the service's to keep: what they do not say is in docs/adr/0010-embedded-wallets.md.\n\
-                 The first tick is the Golem's."
+                 `bardo golem run` does not wake its Golem; `bardo wallet sweep` brings everything home."
             }
             (false, _) => {
                 "\nDone. The sign-in is a signature of its own; the upgrade of your account is signed with the transaction that carries it.\n\

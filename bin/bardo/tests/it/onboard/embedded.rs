@@ -82,6 +82,9 @@ async fn an_embedded_wallet_is_made_funded_and_ruled_and_its_golem_acts() -> Res
     let ran = scene.embedded(&fake, &key, &words)?;
 
     assert_eq!(ran.code, 0, "{ran:?}");
+    let warned = ran.stderr.find("`bardo golem run` does not wake its Golem").context("no word")?;
+    ensure!(ran.stderr.find("sending 0x").is_some_and(|sent| warned < sent), "{}", ran.stderr);
+    ensure!(ran.stderr.contains("`bardo wallet sweep` brings everything home"), "{}", ran.stderr);
     let said = ran.json()?;
     let total = &said["total"];
     assert_eq!((&total["prompts"], &total["transactions"]), (&json!(2), &json!(1)), "{said}");
@@ -174,6 +177,7 @@ async fn an_embedded_wallet_is_funded_for_the_key_that_was_let_in_and_for_no_oth
     let (first, second) = (AuthorizationKey::born(), AuthorizationKey::born());
     let dear = scene.embedded(&fake, &first, &["--fee-ceiling", "1"])?;
     ensure!(dear.code == 1 && dear.stderr.contains("--fee-ceiling says"), "{dear:?}");
+    ensure!(dear.stderr.contains("does not wake its Golem"), "before anything is sent: {dear:?}");
 
     let other = scene.embedded(&fake, &second, &["--json"])?;
 
