@@ -149,7 +149,10 @@ is off is named, and nothing is born, asked or sent. Prompts, transactions, gas 
 by which Golems are provisioned. STRATEGY.md, HEARTBEAT.md and CONSTITUTION.md in the folder are yours to write first; where they are
 missing a first one is written. The signed grant is grant.json there, for `bardo delegation status` and `redeem`, and golem.toml says
 where everything is. Interrupted anywhere, the same words go on where it was, and send nothing twice. Exit status 1 where it was begun
-otherwise.
+otherwise, or for another key than the Golem has now: nothing is paid to a key that is gone.
+
+In embedded mode the wallet is made, ruled and funded, and no more: `bardo golem run` does not wake its Golem, and nothing acts until a
+program of yours asks for signatures with the Golem's key. `bardo wallet sweep` brings everything home.
 
 A runway is an ERC-7715 grant of your own account for running costs. No charter binds it: whoever has the Golem's key has all of it.")]
     Onboard(Box<OnboardArgs>),

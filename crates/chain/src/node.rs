@@ -507,9 +507,14 @@ impl Node {
         to: Address,
         call: C,
     ) -> Result<C::Return, ChainFault> {
+        self.settled_state().await?.read(to, call).await
+    }
+
+    /// The state of that block.
+    pub(crate) async fn settled_state(&self) -> Result<Snapshot<'_>, ChainFault> {
         let head = self.header().await?.number;
         let settled = head.saturating_sub(self.confirmations.max(1) - 1);
-        Snapshot::at(self, settled).await?.read(to, call).await
+        Snapshot::at(self, settled).await
     }
 
     /// Code at an address.

@@ -16,6 +16,7 @@
 
 mod costs;
 mod lacking;
+mod landed;
 mod provisioning;
 
 pub use costs::{Costs, Prompt, StepCost};
@@ -23,7 +24,7 @@ pub use provisioning::{Provision, Provisioned, Wished, provisioning};
 
 use crate::{Account, ChainFault, Node, OwnerError, Registry, identity::registered, outbox::sign};
 use alloy::{
-    primitives::{Address, B256, Bytes, U256},
+    primitives::{Address, B256, U256},
     rpc::types::TransactionReceipt,
 };
 use bardo_bindings::{
@@ -32,8 +33,8 @@ use bardo_bindings::{
 };
 use costs::Ledger;
 use golem_custody::{
-    Asset, BoxError, Choice, CustodyChoice, CustodyError, CustodyMode, Means, Onboarding,
-    OnboardingError, OnboardingSteps, OwnerSigner, SignIn, SignedTransaction, Steps,
+    AgentKey, Asset, BoxError, Choice, CustodyChoice, CustodyError, CustodyMode, Means, Onboarding,
+    OnboardingError, OnboardingSteps, OwnerSigner, SignIn, Steps,
 };
 use golem_delegation::SigningDomain;
 use golem_safety::{Policy, PolicyRefusal};
@@ -61,6 +62,8 @@ pub struct Onboard<'a, S> {
     pub mode: CustodyMode,
     /// What the Golem's id is made from, with the owner.
     pub salt: B256,
+    /// The Golem's key as it is now, which may be another than the one that step 3 was made for; none where that step finds it.
+    pub key: Option<AgentKey>,
     /// Where the money is to be, if not in the owner's EOA itself: created where it is not there yet.
     pub vault: Option<Account>,
     /// What the Golem's runtime holds itself to (SPEC P1).
@@ -151,6 +154,15 @@ pub enum OnboardError {
         /// What.
         what: &'static str,
     },
+    /// What was sent may be in a block, and no receipt says so.
+    #[error(
+        "the owner's transaction {hash} may have taken effect, and the node shows no receipt of it; nothing was signed or sent beside \
+         it: ask again, or another node"
+    )]
+    Unseen {
+        /// The transaction.
+        hash: B256,
+    },
 }
 
 impl<S: Steps> Onboard<'_, S> {
@@ -221,6 +233,11 @@ impl<S: Steps> Onboard<'_, S> {
         }
     }
 
+    /// Whether a transaction of it was ever signed: it may be in a block, or yet get there.
+    pub async fn has_signed(&self) -> Result<bool, OnboardError> {
+        Ok(!Ledger::open(self.steps).await?.sent().is_empty())
+    }
+
     /// Whether what is kept is of this owner and as he chose.
     async fn began_so(&self, at: Option<&Onboarding>) -> Result<(), OnboardError> {
         let choice = CustodyChoice::new(self.steps).at().await.map_err(OnboardingError::from)?;
@@ -233,9 +250,17 @@ impl<S: Steps> Onboard<'_, S> {
             Some(at) if at.owner() != self.owner.address() => "owner",
             _ if chosen.is_some_and(|chosen| chosen.mode() != self.mode) => "mode",
             Some(Onboarding::Live { golem, .. }) if *golem != self.golem() => "salt",
+            Some(at) if self.has_another_key(at) => "session",
             _ => return Ok(()),
         };
         Err(OnboardError::Otherwise { what })
+    }
+
+    /// Whether step 3 was made for another key than the Golem has: it would get gas money, and speak for nobody. Which one that was
+    /// is kept; where it is not, nothing more is sent.
+    fn has_another_key(&self, at: &Onboarding) -> bool {
+        let (Some(now), Some(means)) = (&self.key, at.means()) else { return false };
+        means.key().map_or(at.number() < 6, |then| then != *now)
     }
 
     /// Finds out what could not be done before anybody is asked for anything.
@@ -314,28 +339,6 @@ impl<S: Steps> Onboard<'_, S> {
             if !left.calls.is_empty() {
                 return Err(OnboardError::NotShown { what: "the Golem as it was registered" });
             }
-        }
-        Ok(receipts)
-    }
-
-    /// What became of everything that was ever signed here. What no node has any more is handed in again, as it was signed;
-    /// what cannot land any more is left out.
-    async fn landed(&self, sent: &[Bytes]) -> Result<Vec<TransactionReceipt>, ChainFault> {
-        let mut receipts = Vec::new();
-        for raw in sent {
-            let hash = alloy::primitives::keccak256(raw);
-            let kept = SignedTransaction { hash, raw: raw.clone(), from: self.owner.address() };
-            let receipt = match self.node.settled(hash).await? {
-                Some(receipt) => Some(receipt),
-                None => match self.node.send(&kept).await {
-                    Ok(receipt) => Some(receipt),
-                    // Another of this key has its place, or no node takes it at its price: it is none, and another in
-                    // its place can only be in its stead.
-                    Err(ChainFault::PlaceTaken { .. } | ChainFault::Rpc { .. }) => None,
-                    Err(fault) => return Err(fault),
-                },
-            };
-            receipts.extend(receipt);
         }
         Ok(receipts)
     }

@@ -74,7 +74,7 @@ pub use mode::{
     Acting, Binding, Choice, ChoiceError, Choosing, Custody, CustodyChoice, KeyCustody, Observing,
     SettlementKind, SigningParty, Ticking,
 };
-pub use onboarding::{CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
+pub use onboarding::{AgentKey, CustodyMode, Means, Onboarding, OnboardingError, OnboardingSteps};
 pub use operation::{
     ByOperation, Operate, OperationDraft, OperationPlan, OwnOperation, SessionAccount,
     SignedOperation, SignedOwnOperation, VaultKind, rehearse_operation,

@@ -10,8 +10,8 @@
 //! between two writings could leave behind.
 
 use crate::{
-    Binding, BoxError, ChoiceError, Choosing, CustodyChoice, SignIn, SignInError, Steps, Ticking,
-    crash::Failpoint,
+    AuthorizationPublicKey, Binding, BoxError, ChoiceError, Choosing, CustodyChoice, SignIn,
+    SignInError, Steps, Ticking, crash::Failpoint,
 };
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use golem_delegation::Delegation;
@@ -55,10 +55,31 @@ pub enum Means {
         address: Address,
         /// What the provider calls the rules that the Golem's key asks under; none while no key of its is let in.
         policy: Option<String>,
+        /// The Golem's key, which asks; none while no key of its is let in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<AuthorizationPublicKey>,
     },
 }
 
+/// The Golem's key, as its owner knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentKey {
+    /// To which he grants.
+    Session(Address),
+    /// Which asks a wallet elsewhere for its signatures.
+    Asking(AuthorizationPublicKey),
+}
+
 impl Means {
+    /// The key that they are of; none where that is not kept.
+    #[must_use]
+    pub fn key(&self) -> Option<AgentKey> {
+        match self {
+            Self::Granted { session, .. } => Some(AgentKey::Session(*session)),
+            Self::Provided { key, .. } => key.clone().map(AgentKey::Asking),
+        }
+    }
+
     /// Whether they are of this mode, and whole.
     fn fit(&self, mode: CustodyMode) -> Result<(), OnboardingError> {
         let why = match (self, mode) {

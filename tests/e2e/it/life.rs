@@ -123,6 +123,7 @@ impl Home {
             steps: store.as_ref(),
             mode,
             salt: SALT,
+            key: None,
             vault: Some(self.vault.clone()),
             policy: self.policy(),
             stipend: STIPEND,

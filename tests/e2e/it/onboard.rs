@@ -81,6 +81,7 @@ fn wishes<'a, S>(
         steps,
         mode: CustodyMode::Delegation,
         salt: SALT,
+        key: None,
         vault,
         policy: Policy {
             constitution_hash: keccak256(CONSTITUTION),
@@ -311,7 +312,7 @@ async fn an_embedded_wallet_takes_no_grant_and_one_transaction() -> Result<()> {
     let made = async || -> Result<Means, BoxError> {
         let wallet = done(keeper.create(golem).await?)?;
         let (id, address) = (wallet.id.into(), wallet.address);
-        Ok(Means::Provided { wallet: id, address, policy: None })
+        Ok(Means::Provided { wallet: id, address, policy: None, key: None })
     };
 
     let onboarded = onboard.run(&asked, made, newcomer.now).await?;

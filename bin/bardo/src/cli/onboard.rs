@@ -15,7 +15,8 @@ pub(crate) enum OnboardMode {
     Vault,
     /// The same on this machine: the Golem's key is in an encrypted file of its folder.
     Local,
-    /// The money is in a wallet that a provider signs for.
+    /// The money is in a wallet that a provider signs for. `bardo golem run` does not wake such a Golem, and `bardo wallet
+    /// sweep` brings its money home.
     Embedded,
 }
 

@@ -11,7 +11,8 @@ pub(crate) enum WalletCommand {
   bardo wallet status --data golem --rpc URL
   bardo wallet status --data golem --rpc URL --privy-app-secret-file secret --json
 
-The service is asked where its app's secret is given. Exit status 1 where it does not answer.")]
+Shares of vaults that the Golem could enter are shown as tokens. The service is asked where its app's secret is given. Exit status 3
+where it does not answer, 1 where it refuses or has another wallet by this name.")]
     Status(WalletStatusArgs),
 
     /// Send everything that a Golem's wallet holds to you, by your own key over the wallet
@@ -19,8 +20,8 @@ The service is asked where its app's secret is given. Exit status 1 where it doe
   bardo wallet sweep --data golem --rpc URL --to 0xYOU --privy-app-secret-file secret --keeper-keystore keeper.json --keeper-password-file pw
   bardo wallet sweep … --token 0x… --again
 
-First the Golem's key loses its say over the wallet; then each token and at last the coin go to you, one transaction
-each, and what became of each is in bardo-manifest.json. Each step is on the disk before its effect: interrupted
+First the Golem's key loses its say over the wallet; then each token, shares of vaults as they are, and at last the coin go to you,
+one transaction each, and what became of each is in bardo-manifest.json. Each step is on the disk before its effect: interrupted
 anywhere, the same command goes on, and sends nothing twice. Done once, it only says so; --again begins another sweep, for
 what could not leave or came since. Exit status 1 where something stays in the wallet, and why.")]
     Sweep(WalletSweepArgs),

@@ -21,8 +21,8 @@ use golem_chain::{
     local::{CharterParties, LocalFiles},
 };
 use golem_custody::{
-    BoxError, DelegationBounds, Keyring as _, Keys, Means, Onboarding, OnboardingSteps, RunwayFor,
-    Runways, SignIn, WalletApp,
+    AgentKey, BoxError, CustodyMode, DelegationBounds, Keyring as _, Keys, Means, Onboarding,
+    OnboardingSteps, RiskBounds, RunwayFor, Runways, SignIn, WalletApp,
 };
 use golem_delegation::{
     Caveat, Delegation, ROOT_AUTHORITY,
@@ -32,7 +32,10 @@ use golem_safety::Policy;
 use plan::{Plan, PlannedKey};
 use serde_json::json;
 use shown::Shown;
-use std::path::Path;
+use std::{
+    io::{Write as _, stderr},
+    path::Path,
+};
 use tokio::time::Instant;
 
 const DAY: u64 = 86_400;
@@ -41,10 +44,18 @@ const PATIENCE: u64 = 600;
 /// Where a local Golem's key is.
 const KEY_FILE: &str = "session-key.json";
 
+/// What whoever puts money into a wallet elsewhere knows before (ADR 10).
+const NOT_WOKEN: &str = "mode embedded makes, rules and funds a wallet, and no more: `bardo golem run` does not wake its Golem, and \
+                         nothing acts until a program of yours asks with the Golem's key; `bardo wallet sweep` brings everything home";
+
 /// `bardo onboard`
 pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     let began = Instant::now();
     let plan = Plan::of(args)?;
+    if plan.mode == CustodyMode::Embedded {
+        // Standard output is the answer's.
+        let _gone = writeln!(stderr(), "bardo: {NOT_WOKEN}");
+    }
     // What he wrote about its life stays, so it has to be right.
     if let Some(file) = GolemFile::of(&args.data)? {
         file.shared_ledger(&args.data)?;
@@ -129,12 +140,14 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
         document.laid_down(&args.data, text)?;
     }
     let wished_identity = identity.is_some();
+    let key = key_to_compare(&plan.key, before.as_ref(), &args.data).await?;
     let way = Onboard {
         node: &node,
         owner: &signer,
         steps: &store,
         mode: plan.mode,
         salt: plan.salt,
+        key,
         vault: vault.clone(),
         policy,
         stipend: plan.stipend,
@@ -146,8 +159,7 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     };
     let request = sign_in(owner, node.chain_id(), now);
     let (mode, app, chain_id) = (plan.mode, app(&plan.key), node.chain_id());
-    let tokens = law.listing.tokens.iter().map(|listed| listed.token);
-    let tokens = tokens.filter(|token| !token.is_zero()).collect();
+    let tokens = RiskBounds::holdings_of(&law).into_iter().collect();
     let set_up = async || match plan.key {
         PlannedKey::Provided(wallet) => {
             wallet.made(golem_id, &law, chain_id, most_per_call, now).await
@@ -165,6 +177,11 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     };
     let onboarded = match way.run(&request, set_up, now).await {
         Ok(onboarded) => onboarded,
+        Err(OnboardError::Otherwise { what: "session" }) => {
+            let signed = way.has_signed().await?;
+            let means = before.as_ref().and_then(Onboarding::means);
+            return Ok(another_key(args, mode, means.and_then(Means::key), signed));
+        }
         Err(OnboardError::Otherwise { what }) => return Ok(otherwise(args, what)),
         Err(refused @ OnboardError::Policy(_)) => return Err(refused).or_use(),
         // What it may cost is the caller's to say, as everywhere.
@@ -200,6 +217,42 @@ fn otherwise(args: &OnboardArgs, what: &str) -> Answer {
     Answer::no(json!({ "done": false, "reason": reason }), reason)
 }
 
+/// Its key is another than it was begun with, and only that one would get gas money and a say: how to go on.
+fn another_key(
+    args: &OnboardArgs,
+    mode: CustodyMode,
+    began: Option<AgentKey>,
+    signed: bool,
+) -> Answer {
+    let began = match began {
+        Some(AgentKey::Session(address)) => format!(", {address}"),
+        Some(AgentKey::Asking(key)) => format!(", {key}"),
+        None => String::new(),
+    };
+    let on = match (mode, signed) {
+        (CustodyMode::LocalKey, _) => {
+            format!("put back the {KEY_FILE} that it had, or begin in another folder")
+        }
+        (_, false) => "begin with the new one in another folder".to_owned(),
+        (CustodyMode::Embedded, true) => {
+            "go on by --session-public-key with the one that it was begun with, and `bardo wallet \
+            sweep` brings everything home"
+                .to_owned()
+        }
+        (CustodyMode::Delegation, true) => {
+            "go on by --session with the one that it was begun with, and `bardo golem grant` hands \
+            its grant to a later one"
+                .to_owned()
+        }
+    };
+    let so_far = if signed { "its transaction is signed" } else { "nothing of it is on the chain" };
+    let reason = format!(
+        "{} was begun with another session{began}; {so_far}: {on}; nothing was sent",
+        args.data.display()
+    );
+    Answer::no(json!({ "done": false, "reason": reason }), reason)
+}
+
 fn app(key: &PlannedKey) -> Option<WalletApp> {
     match key {
         PlannedKey::Provided(wallet) => Some(wallet.app.clone()),
@@ -224,6 +277,26 @@ async fn born(key: &PlannedKey, folder: &Path) -> Result<Option<Address>, Failur
         PlannedKey::Provided(_) => Ok(None),
         PlannedKey::Here(_) => Ok(Some(opened(key, folder).await.map_err(|e| anyhow!(e))?)),
     }
+}
+
+/// The Golem's key as it is now, for whoever compares it with the one that it was begun with; none where there is nothing to compare.
+async fn key_to_compare(
+    key: &PlannedKey,
+    before: Option<&Onboarding>,
+    folder: &Path,
+) -> Result<Option<AgentKey>, Failure> {
+    // Once it lives, its key in the folder is replaced by later ones.
+    let under_way = before.is_some_and(|at| at.means().is_some() && at.number() < 6);
+    Ok(match key {
+        PlannedKey::Elsewhere(session) => Some(AgentKey::Session(*session)),
+        PlannedKey::Provided(wallet) => Some(AgentKey::Asking(wallet.key.clone())),
+        PlannedKey::Here(_) if !under_way => None,
+        // One that is gone is nobody's, and none is born in its place.
+        PlannedKey::Here(_) if !folder.join(KEY_FILE).exists() => {
+            Some(AgentKey::Session(Address::ZERO))
+        }
+        PlannedKey::Here(_) => born(key, folder).await?.map(AgentKey::Session),
+    })
 }
 
 /// The key in the folder; a first one is born.

@@ -13,7 +13,7 @@ use golem_chain::{Holdings, Privy};
 use golem_custody::{
     Answered, AppSecret, Backoff, BardoManifest, ClearingPolicy, Holding, KeeperKey, Means,
     Onboarding, OnboardingSteps, Password, RiskBounds, Steps as _, Sweep, SweepOrder, SweepSoFar,
-    Swept, TokenBound, Wallet, WalletApp, WalletId, WalletKeeper, WalletService as _,
+    Swept, TokenBound, Wallet, WalletApp, WalletError, WalletId, WalletKeeper, WalletService as _,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, path::Path};
@@ -82,7 +82,12 @@ async fn status(args: &WalletStatusArgs) -> Result<Answer, Failure> {
     let tokens: Vec<Address> = tokens(&wallet, &args.tokens).into_iter().collect();
     let held = Holdings::of(&node, file.account, &tokens).await?;
     let said = match &service {
-        Some(service) => Some(asked(service, &id, file.account).await),
+        Some(service) => {
+            let said = asked(service, &id, file.account).await.context(
+                "who may ask for the wallet's signatures is not known; what it holds is said without --privy-app-secret-file",
+            );
+            Some(said?)
+        }
         None => None,
     };
 
@@ -134,19 +139,22 @@ async fn status(args: &WalletStatusArgs) -> Result<Answer, Failure> {
     Ok(if matches!(said, Some(Err(_))) { Answer::no(json, text) } else { Answer::yes(json, text) })
 }
 
-/// How many may ask for the wallet's signatures beside its owner; or why that is not known.
-async fn asked(service: &Privy, id: &WalletId, address: Address) -> Result<usize, String> {
+/// How many may ask for the wallet's signatures beside its owner; or what the service says instead.
+async fn asked(
+    service: &Privy,
+    id: &WalletId,
+    address: Address,
+) -> Result<Result<usize, String>, WalletError> {
+    let what = "who may ask";
     let reply = service.ask(&service.app().read_wallet(id)).await;
-    let reply = reply.map_err(|_lost| "does not answer".to_owned())?;
-    let status = reply.status;
-    let wallet: Option<Wallet> = serde_json::from_slice(&reply.body).ok();
-    match wallet {
-        Some(wallet) if wallet.address != address => {
+    let reply = reply.map_err(|source| WalletError::Lost { what, source })?;
+    Ok(match reply.answer::<Wallet>(what)? {
+        Answered::Done(wallet) if wallet.address != address => {
             Err(format!("has another wallet by this name, at {}", wallet.address))
         }
-        Some(wallet) if status == 200 => Ok(wallet.additional_signers.len()),
-        _ => Err(format!("answers with status {status}, and says nothing of the wallet")),
-    }
+        Answered::Done(wallet) => Ok(wallet.additional_signers.len()),
+        Answered::Refused(denial) => Err(denial.to_string()),
+    })
 }
 
 /// `bardo wallet sweep`

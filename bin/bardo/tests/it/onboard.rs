@@ -191,3 +191,52 @@ async fn what_is_off_is_refused_and_nothing_is_sent() -> Result<()> {
     assert_eq!(scene.owner.sent(&scene.stage).await?, 2);
     Ok(())
 }
+
+/// D12, D21: a key in no file ends with its process, and the next has another. Nothing is paid to one that is gone.
+#[tokio::test]
+async fn an_onboarding_is_gone_on_with_by_the_key_that_it_was_begun_for_or_not_at_all() -> Result<()>
+{
+    let scene = Scene::open().await?;
+    let later = Address::repeat_byte(0x5f);
+    let by_the_later = || {
+        let later = later.to_string();
+        scene.onboard(&["--mode", "vault", "--session", &later, "--json"])
+    };
+    ensure!(scene.vault(&["--fee-ceiling", "1"])?.code == 1, "its transaction is too dear");
+
+    let other = by_the_later()?;
+
+    assert_eq!(other.code, 1, "{other:?}");
+    let reason = other.json()?["reason"].as_str().context("no reason")?.to_owned();
+    ensure!(reason.contains(&format!("another session, {SESSION}")), "{reason}");
+    ensure!(reason.contains("in another folder; nothing was sent"), "{reason}");
+    assert_eq!(scene.owner.sent(&scene.stage).await?, 0);
+    assert_eq!(scene.stage.node().balance(SESSION).await?, U256::ZERO);
+    // The first one is there all the same, and once it is on the chain another is granted to.
+    assert_eq!(scene.vault(&[])?.code, 0);
+    let late = by_the_later()?;
+    assert_eq!(late.code, 1, "{late:?}");
+    ensure!(late.stdout.contains("bardo golem grant"), "{late:?}");
+    assert_eq!(scene.owner.sent(&scene.stage).await?, 2);
+    assert_eq!(scene.stage.node().balance(later).await?, U256::ZERO);
+    Ok(())
+}
+
+/// D21: the same of a key in a file.
+#[tokio::test]
+async fn an_onboarding_whose_key_file_is_gone_waits_for_it_and_none_is_born_in_its_place()
+-> Result<()> {
+    let scene = Scene::open().await?;
+    ensure!(scene.local(&["--fee-ceiling", "1"])?.code == 1, "its transaction is too dear");
+    let (key, kept) = (scene.data().join("session-key.json"), scene.path("kept.json"));
+    fs::rename(&key, &kept)?;
+
+    let no = scene.local(&[])?;
+
+    assert_eq!(no.code, 1, "{no:?}");
+    ensure!(no.stdout.contains("put back the session-key.json"), "{no:?}");
+    ensure!(!key.exists() && scene.owner.sent(&scene.stage).await? == 0, "{no:?}");
+    fs::rename(&kept, &key)?;
+    assert_eq!(scene.local(&[])?.code, 0);
+    Ok(())
+}

@@ -156,6 +156,9 @@ const fn why(step: Provision, wished: Wished) -> Option<(bool, &'static str)> {
         }
         (Provision::RegisterIdentity, _) => Some((true, "none was wished for")),
         (Provision::StartHeartbeat, _) if wished.live => Some((false, "made by the Golem itself")),
+        (Provision::StartHeartbeat, CustodyMode::Embedded) => {
+            Some((true, "left to a program of yours: bardo golem run does not wake it"))
+        }
         (Provision::StartHeartbeat, _) => Some((true, "left to the Golem: bardo golem run")),
         _ => None,
     }

@@ -26,6 +26,9 @@ const NEVER: [&str; 12] = [
     "aggregate3",
 ];
 
+/// How a vault is entered (ERC-4626): whoever may call one of these comes to hold the contract's own shares.
+const ENTRANCES: [&str; 2] = ["deposit(uint256,address)", "mint(uint256,address)"];
+
 /// What an argument must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
@@ -133,6 +136,10 @@ impl AllowedCall {
             Some(pin) => Err(BoundsError::Pin { path: pin.path.clone() }),
             None => Ok(Self { contract, function, pins }),
         }
+    }
+
+    fn enters_a_vault(&self) -> bool {
+        ENTRANCES.contains(&self.function.signature().as_str())
     }
 
     fn takes_value(&self) -> bool {
@@ -244,6 +251,18 @@ pub enum BoundsError {
 }
 
 impl RiskBounds {
+    /// All that the wallet may come to hold beside the coin: its tokens, and the shares of vaults that it may enter.
+    #[must_use]
+    pub fn held(&self) -> Vec<Address> {
+        let mut held: Vec<Address> = self.tokens.iter().map(|bound| bound.token).collect();
+        for call in self.calls.iter().filter(|call| call.enters_a_vault()) {
+            if !held.contains(&call.contract) {
+                held.push(call.contract);
+            }
+        }
+        held
+    }
+
     /// Refuses bounds that would allow more than they say.
     pub fn check(&self) -> Result<(), BoundsError> {
         let known = |chain: &u64| (1..=MOST_IN_JSON).contains(chain);
@@ -355,10 +374,13 @@ impl RiskBounds {
         (*value > most).then(|| format!("{value} wei are sent along, and {most} may be"))
     }
 
-    /// The native coin, or a listed token, to the beneficiary and nothing else.
+    /// The native coin, or what else may be held, to the beneficiary and nothing else.
     fn returns_to_owner(&self, tx: &WalletTransaction) -> bool {
+        let home = |(to, _)| to == self.beneficiary;
         (tx.to == self.beneficiary && tx.data.is_empty())
-            || self.transfer(tx).is_some_and(|(_, to, _)| to == self.beneficiary)
+            || (tx.value.is_zero()
+                && transfer_of(&tx.data).is_some_and(home)
+                && self.held().contains(&tx.to))
     }
 
     /// A transfer of a listed token: which, to whom, how much.

@@ -1,6 +1,7 @@
 use super::{AllowedCall, BoundsError, Pin, RiskBounds, TokenBound};
 use alloy_primitives::{Address, U256};
 use golem_delegation::terms::{GolemCharter, Role};
+use std::collections::BTreeSet;
 
 /// SwapRouter02's, whose recipient is a member of a struct.
 const EXACT_INPUT_SINGLE: &str = r#"{
@@ -19,6 +20,15 @@ const REDEEM: &str =
     "function redeem(uint256 shares, address receiver, address owner) returns (uint256 assets)";
 
 impl RiskBounds {
+    /// All that a charter lets a wallet come to hold beside the coin: listed tokens, and shares of listed vaults.
+    #[must_use]
+    pub fn holdings_of(charter: &GolemCharter) -> BTreeSet<Address> {
+        let GolemCharter { listing, .. } = charter;
+        let vaults = listing.targets.iter().filter(|listed| listed.role == Role::Vault);
+        let tokens = listing.tokens.iter().map(|listed| listed.token);
+        tokens.chain(vaults.map(|vault| vault.target)).filter(|one| !one.is_zero()).collect()
+    }
+
     /// What of a charter the service's rules can say: with the settlement asset, up to `most` of its base units at a time, the Golem
     /// buys listed tokens and enters listed vaults; out of these it comes back into the wallet.
     ///

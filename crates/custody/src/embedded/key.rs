@@ -9,7 +9,7 @@ use p256::{
     ecdsa::{Signature, SigningKey, signature::Signer as _},
     pkcs8::{DecodePublicKey as _, EncodePublicKey as _},
 };
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::{fmt, path::Path};
 use zeroize::Zeroizing;
 
@@ -27,6 +27,13 @@ impl AuthorizationPublicKey {
         // In one form only, whatever else the decoder takes.
         let again = key.to_public_key_der().ok()?;
         (again.as_bytes() == der).then(|| Self(STANDARD.encode(der)))
+    }
+}
+
+impl<'de> Deserialize<'de> for AuthorizationPublicKey {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom("no P-256 key in SPKI, DER and base64"))
     }
 }
 

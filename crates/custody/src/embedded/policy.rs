@@ -38,6 +38,8 @@ impl SigningPolicy {
                 conditions.extend(called(&transfer, &pins));
                 rules.push(rule(&format!("pay {token}"), conditions));
             }
+        }
+        for token in bounds.held() {
             let mut conditions = place(bounds, token);
             conditions.push(carries(U256::ZERO));
             conditions.extend(called(&transfer, &[Pin::is("to", bounds.beneficiary)]));

@@ -129,6 +129,20 @@ pub(super) enum Heard<T> {
     Refused(Denial),
 }
 
+impl ServiceReply {
+    /// What it says to `what` was asked. A service that asks to be left alone did not say anything.
+    pub fn answer<T: for<'a> Deserialize<'a>>(
+        &self,
+        what: &'static str,
+    ) -> Result<Answered<T>, WalletError> {
+        match heard(what, self)? {
+            Heard::Done(done) => Ok(Answered::Done(done)),
+            Heard::Refused(denial) => Ok(Answered::Refused(denial)),
+            Heard::Busy(_) => Err(WalletError::Status { what, status: self.status }),
+        }
+    }
+}
+
 /// Makes a verdict of a reply. Words of the service are not repeated: they could be anything; its code is, if it looks like one.
 pub(super) fn heard<T: for<'a> Deserialize<'a>>(
     what: &'static str,

@@ -408,7 +408,7 @@ impl<S: WalletService> Sweep<'_, S> {
             return Err(SweepError::Another { wallet: self.wallet.id().clone() });
         }
         let plan = self.plan().await?;
-        let tokens = self.bounds.tokens.iter().map(|bound| Holding::Token(bound.token));
+        let tokens = self.bounds.held().into_iter().map(Holding::Token);
         let mut holdings = Vec::new();
         for of in tokens.chain([Holding::Native]) {
             holdings.push((of, self.held(of).await?));

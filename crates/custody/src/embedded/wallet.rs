@@ -276,12 +276,7 @@ impl<S: WalletService> WalletKeeper<S> {
         request: &WalletRequest,
     ) -> Result<Answered<T>, WalletError> {
         let reply = self.service.ask(request).await;
-        let reply = reply.map_err(|source| WalletError::Lost { what, source })?;
-        match heard(what, &reply)? {
-            Heard::Done(done) => Ok(Answered::Done(done)),
-            Heard::Refused(denial) => Ok(Answered::Refused(denial)),
-            Heard::Busy(_) => Err(WalletError::Status { what, status: reply.status }),
-        }
+        reply.map_err(|source| WalletError::Lost { what, source })?.answer(what)
     }
 }
 

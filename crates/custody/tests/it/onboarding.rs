@@ -150,8 +150,12 @@ fn a_field_that_would_make_another_message_is_refused() {
 #[tokio::test]
 async fn a_wallet_fits_what_was_chosen() {
     let owner = OwnerSigner::born();
-    let provided =
-        || Means::Provided { wallet: "w".to_owned(), address: Address::ZERO, policy: None };
+    let provided = || Means::Provided {
+        wallet: "w".to_owned(),
+        address: Address::ZERO,
+        policy: None,
+        key: None,
+    };
     let changed = |change: fn(&mut golem_delegation::Delegation)| {
         let Means::Granted { account, session, mut grant } = wallet(&owner) else {
             panic!("granted");

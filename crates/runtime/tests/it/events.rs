@@ -222,7 +222,12 @@ async fn each_step_of_onboarding_and_the_choice_of_custody_are_events() {
             Onboarding::WritingStrategy { owner, means: means.clone() },
             Onboarding::WritingStrategy {
                 owner,
-                means: Means::Provided { wallet: "w".into(), address: NEW, policy: None },
+                means: Means::Provided {
+                    wallet: "w".into(),
+                    address: NEW,
+                    policy: None,
+                    key: None,
+                },
             },
             Onboarding::Registering { owner, means: means.clone(), strategy, heartbeat },
             Onboarding::Live { golem: GOLEM, owner, means },

@@ -96,6 +96,7 @@ async fn what_a_thief_permits_himself_the_policy_refuses_just_as_the_bounds_do()
         ("pay too much", false, book.usdc, zero, transfer(PAYEE, over)),
         ("pay a stranger", false, book.usdc, zero, transfer(STRANGER, one)),
         ("pay with what is not for it", false, book.weth, zero, transfer(PAYEE, one)),
+        ("shares to a stranger", false, book.vault, zero, transfer(STRANGER, one)),
         ("unlisted token", false, book.eth_usd, zero, transfer(STRANGER, one)),
         ("coin to a stranger", false, STRANGER, one, Bytes::new()),
     ];
@@ -109,6 +110,7 @@ async fn what_a_thief_permits_himself_the_policy_refuses_just_as_the_bounds_do()
     for (to, value, data) in [
         (OWNER, U256::from(1_000_000_000), Bytes::new()),
         (book.usdc, zero, transfer(OWNER, dollars(1_000))),
+        (book.vault, zero, transfer(OWNER, one)),
     ] {
         let tx = scene.transaction(&stage, to, value, data).await?;
         judged_alike(&scene, &home, tx, true, "home", &mut signed).await?;

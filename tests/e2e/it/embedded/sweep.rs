@@ -4,9 +4,11 @@ use super::{BACKOFF, OWNER, ROLL, Scene};
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
     providers::ext::AnvilApi,
+    sol_types::SolCall as _,
 };
 use anyhow::{Context, Result, bail, ensure};
 use async_trait::async_trait;
+use bardo_bindings::defi::{Erc20, Erc4626};
 use bardo_testkit::{FakePrivy, PrivyTrouble, Stage, dollars, root};
 use golem_chain::Privy;
 use golem_custody::{
@@ -149,6 +151,31 @@ async fn a_dead_golems_wallet_goes_home_and_what_cannot_is_in_the_manifest() -> 
     let again = swept(&stage, &scene, &books).await?;
     assert_eq!(again.hash(), manifest.hash());
     assert_eq!(named_elsewhere(&manifest)?, manifest.hash());
+    Ok(())
+}
+
+/// SPEC K5, K8: of a real vault that the Golem entered by its policy the shares go home by the same policy, as they are.
+#[tokio::test]
+async fn shares_of_a_vault_that_the_golem_entered_go_home_too() -> Result<()> {
+    let stage = Stage::open().await?;
+    let scene = Scene::open(&stage).await?;
+    let (book, wallet, assets) = (stage.book(), scene.address(), dollars(100));
+    let allow = Erc20::approveCall { spender: book.vault, amount: assets }.abi_encode();
+    let enter = Erc4626::depositCall { assets, receiver: wallet }.abi_encode();
+    for (to, data) in [(book.usdc, allow), (book.vault, enter)] {
+        ensure!(scene.act(&stage, to, U256::ZERO, data.into()).await?.success);
+    }
+    let shares = stage.balance_of(book.vault, wallet).await?;
+    ensure!(!shares.is_zero());
+
+    let manifest = swept(&stage, &scene, &Books::default()).await?;
+
+    assert_eq!(stage.balance_of(book.vault, OWNER).await?, shares);
+    assert_eq!(stage.balance_of(book.vault, wallet).await?, U256::ZERO);
+    assert_eq!(stage.balance_of(book.usdc, OWNER).await?, dollars(900));
+    assert_eq!(manifest.positions_deferred, []);
+    let settled: Vec<_> = manifest.positions_settled.iter().map(|one| one.of).collect();
+    assert_eq!(settled, [Holding::Token(book.usdc), Holding::Token(book.vault), Holding::Native]);
     Ok(())
 }
 

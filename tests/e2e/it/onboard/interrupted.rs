@@ -1,23 +1,30 @@
 //! Failing disks, ended processes and silent nodes: nothing is asked twice that was kept, and nothing is sent twice.
 
-use super::{Newcomer, counted, counting, means, request, store, wishes};
+use super::{EVERY_SEND, Newcomer, counted, counting, means, request, store, wishes};
 use crate::onboard::hybrid_account;
-use alloy::primitives::{Address, B256, Bytes, U256};
+use alloy::{
+    primitives::{Address, B256, Bytes, U256},
+    providers::ext::AnvilApi as _,
+};
 use anyhow::{Result, bail, ensure};
 use async_trait::async_trait;
 use bardo_store::Store;
-use bardo_testkit::{Fault, Proxy, STIPEND, fixed_signer, root};
-use golem_chain::{Costs, Node, OnboardError, local::LocalFiles};
+use bardo_testkit::{Fault, Proxy, STIPEND, dollars, fixed_signer, root};
+use golem_chain::{Costs, Node, Onboard, OnboardError, local::LocalFiles};
 use golem_custody::{
-    BoxError, Choice, CustodyChoice, Onboarding, OnboardingSteps, Step, Steps, crash::Failpoint,
+    AgentKey, BoxError, Choice, CustodyChoice, Onboarding, OnboardingSteps, Step, Steps,
+    crash::Failpoint,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     env,
     os::unix::process::ExitStatusExt as _,
     path::PathBuf,
     process::Stdio,
-    sync::atomic::{AtomicU64, Ordering::SeqCst},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
     time::Duration,
 };
 use tokio::process::Command;
@@ -229,5 +236,94 @@ async fn a_batch_whose_place_was_taken_is_signed_anew_and_lands_once() -> Result
     assert_eq!(counted(&onboarded.costs), (1, 1, 2, 1));
     assert_eq!((proxy.failed(), newcomer.nonce().await?), (2, 3));
     assert_eq!(newcomer.stage.node().balance(SESSION).await?, STIPEND);
+    Ok(())
+}
+
+/// D12, D21: the process that had the key is gone, wherever the owner was with it; the next has another. What was begun for the first is
+/// not paid to it, and not to the second.
+#[tokio::test]
+async fn an_onboarding_pays_no_key_but_the_one_that_the_golem_has() -> Result<()> {
+    let later = Address::repeat_byte(0x5f);
+    for (killed_at, transactions) in
+        [(None, 0), (Some("eth_sendRawTransaction"), 0), (Some("eth_getTransactionReceipt"), 2)]
+    {
+        let newcomer = Newcomer::arrives().await?;
+        let (proxy, node) = counting(&newcomer.stage).await?;
+        if let Some(method) = killed_at {
+            newcomer.killed_at(method).await?;
+        }
+        let store = newcomer.store()?;
+        let wishes = |session| {
+            let key = Some(AgentKey::Session(session));
+            Onboard { key, ..newcomer.wishes(&node, &store, Some(newcomer.vault())) }
+        };
+        if killed_at.is_none() {
+            // Step 3 is made, and no transaction is signed.
+            let cheap = Onboard { ceiling: U256::from(1), ..wishes(SESSION) };
+            let no = newcomer.run(&cheap, SESSION).await;
+            ensure!(matches!(no, Err(OnboardError::Owner(_))), "{no:?}");
+        }
+
+        let no = newcomer.run(&wishes(later), later).await;
+
+        ensure!(matches!(no, Err(OnboardError::Otherwise { what: "session" })), "{no:?}");
+        let sent = (proxy.failed(), newcomer.nonce().await?);
+        assert_eq!(sent, (0, transactions), "{killed_at:?}");
+        assert_eq!(newcomer.stage.node().balance(later).await?, U256::ZERO);
+        assert_eq!(wishes(later).has_signed().await?, killed_at.is_some());
+        let onboarded = newcomer.run(&wishes(SESSION), SESSION).await?;
+        assert_eq!(counted(&onboarded.costs), (1, 1, 1, 1), "{killed_at:?}");
+        assert_eq!(newcomer.nonce().await?, 2, "{killed_at:?}");
+        // Nor is it taken for the Golem's when all is done.
+        let no = newcomer.run(&wishes(later), later).await;
+        ensure!(matches!(no, Err(OnboardError::Otherwise { what: "session" })), "{no:?}");
+    }
+    Ok(())
+}
+
+/// A node that shows no receipt, and one without old states beside, prove nothing: the batch that landed is not paid again.
+#[tokio::test]
+async fn a_batch_that_landed_is_not_paid_again_where_a_node_shows_no_receipt() -> Result<()> {
+    let expected = whole().await?;
+    let newcomer = Newcomer::arrives().await?;
+    newcomer.killed_at("eth_getTransactionReceipt").await?;
+    assert_eq!(newcomer.nonce().await?, 2, "it landed");
+    newcomer.stage.node().provider().anvil_mine(Some(8), None).await?;
+    let newest = newcomer.stage.node().head().await?.number;
+    let paid_in = async || {
+        let (usdc, vault) = (newcomer.stage.book().usdc, newcomer.vault().address);
+        newcomer.stage.balance_of(usdc, vault).await
+    };
+    let store = newcomer.store()?;
+
+    for old_states in [true, false] {
+        let (proxy, node) = counting(&newcomer.stage).await?;
+        proxy.fail("eth_getTransactionReceipt", EVERY_SEND, Fault::lie(|it| *it = Value::Null));
+        if !old_states {
+            let pruned = Fault::LieTo(Arc::new(move |asked, said| {
+                let of = asked["params"][1].as_str().unwrap_or_default();
+                let of = u64::from_str_radix(of.trim_start_matches("0x"), 16);
+                if of.is_ok_and(|of| of < newest) {
+                    *said = json!({ "jsonrpc": "2.0", "id": asked["id"],
+                        "error": { "code": -32_000, "message": "missing trie node" } });
+                }
+            }));
+            proxy.fail("eth_getTransactionCount", EVERY_SEND, pruned);
+        }
+        let onboard = newcomer.wishes(&node, &store, Some(newcomer.vault()));
+
+        let no = newcomer.run(&onboard, SESSION).await;
+
+        assert_eq!(newcomer.nonce().await?, 2, "{old_states}: another batch was sent");
+        assert_eq!(paid_in().await?, dollars(1_000), "{old_states}");
+        ensure!(matches!(no, Err(OnboardError::Unseen { .. })), "{old_states}: {no:?}");
+    }
+    let (proxy, node) = counting(&newcomer.stage).await?;
+    let onboard = newcomer.wishes(&node, &store, Some(newcomer.vault()));
+    let onboarded = newcomer.run(&onboard, SESSION).await?;
+
+    assert_eq!(timeless(&onboarded.costs), timeless(&expected));
+    assert_eq!((proxy.failed(), newcomer.nonce().await?), (0, 2));
+    assert_eq!(paid_in().await?, dollars(1_000));
     Ok(())
 }

@@ -46,7 +46,7 @@ impl PlannedWallet {
         let bounds = RiskBounds::of_charter(charter, wallet.address, chain_id, most)?;
         let policy = done(keeper.admit(&wallet, &key, &bounds, now).await?)?;
         let (address, policy) = (wallet.address, Some(policy.into()));
-        Ok(Means::Provided { wallet: wallet.id.into(), address, policy })
+        Ok(Means::Provided { wallet: wallet.id.into(), address, policy, key: Some(key) })
     }
 }
 

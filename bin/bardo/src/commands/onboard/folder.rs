@@ -188,7 +188,7 @@ pub(in crate::commands) struct GolemWallet {
     pub(in crate::commands) id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::commands) policy: Option<String>,
-    /// What its rules let it hold, beside the chain's coin.
+    /// What its rules let it hold, beside the chain's coin: tokens, and shares of vaults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::commands) tokens: Vec<Address>,
 }

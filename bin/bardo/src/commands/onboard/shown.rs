@@ -22,7 +22,7 @@ pub(super) struct Shown<'a> {
     pub(super) was_done: bool,
     pub(super) wished: Wished,
     pub(super) app: Option<WalletApp>,
-    /// What a wallet may hold.
+    /// What a wallet may hold, shares of vaults among it.
     pub(super) tokens: Vec<Address>,
     pub(super) runway: Option<Runway>,
 }
@@ -77,7 +77,7 @@ impl Shown<'_> {
                     );
                 }
             }
-            Means::Provided { wallet, address, policy } => {
+            Means::Provided { wallet, address, policy, .. } => {
                 file.account = *address;
                 file.wallet = self.app.as_ref().map(|app| GolemWallet {
                     service: app.base().to_owned(),
@@ -129,10 +129,14 @@ impl Shown<'_> {
         text.push_str(&eight(&rows));
         text.push_str(&runway_words);
         text.push_str(match (self.was_done, self.wished.mode) {
+            (true, CustodyMode::Embedded) => {
+                "\nIt was done before: nothing was asked or sent. `bardo golem run` does not wake its Golem; \
+                 `bardo wallet sweep` brings everything home."
+            }
             (true, _) => "\nIt was done before: nothing was asked or sent. The first tick is the Golem's.",
             (false, CustodyMode::Embedded) => {
                 "\nDone. The wallet's rules are the service's to keep: what they do not say is in docs/adr/0010-embedded-wallets.md.\n\
-                 The first tick is the Golem's."
+                 `bardo golem run` does not wake its Golem; `bardo wallet sweep` brings everything home."
             }
             (false, _) => {
                 "\nDone. The sign-in is a signature of its own; the upgrade of your account is signed with the transaction that carries it.\n\

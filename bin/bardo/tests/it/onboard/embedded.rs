@@ -82,6 +82,9 @@ async fn an_embedded_wallet_is_made_funded_and_ruled_and_its_golem_acts() -> Res
     let ran = scene.embedded(&fake, &key, &words)?;
 
     assert_eq!(ran.code, 0, "{ran:?}");
+    let warned = ran.stderr.find("`bardo golem run` does not wake its Golem").context("no word")?;
+    ensure!(ran.stderr.find("sending 0x").is_some_and(|sent| warned < sent), "{}", ran.stderr);
+    ensure!(ran.stderr.contains("`bardo wallet sweep` brings everything home"), "{}", ran.stderr);
     let said = ran.json()?;
     let total = &said["total"];
     assert_eq!((&total["prompts"], &total["transactions"]), (&json!(2), &json!(1)), "{said}");
@@ -162,5 +165,31 @@ async fn a_service_that_is_away_or_says_no_leaves_nothing_half_done() -> Result<
     let again = scene.embedded(&fake, &key, &["--json"])?;
     ensure!(again.json()?["wasDone"] == true && again.json()?["wallet"] == *wallet, "{again:?}");
     assert_eq!(scene.owner.sent(&scene.stage).await?, 2);
+    Ok(())
+}
+
+/// The wallet was let to the first key: no other is paid for, and what it was begun with goes on.
+#[tokio::test]
+async fn an_embedded_wallet_is_funded_for_the_key_that_was_let_in_and_for_no_other() -> Result<()> {
+    let scene = Scene::open().await?;
+    let fake = FakePrivy::start(scene.stage.now().await?).await?;
+    scene.private("secret", FakePrivy::credentials().1)?;
+    let (first, second) = (AuthorizationKey::born(), AuthorizationKey::born());
+    let dear = scene.embedded(&fake, &first, &["--fee-ceiling", "1"])?;
+    ensure!(dear.code == 1 && dear.stderr.contains("--fee-ceiling says"), "{dear:?}");
+    ensure!(dear.stderr.contains("does not wake its Golem"), "before anything is sent: {dear:?}");
+
+    let other = scene.embedded(&fake, &second, &["--json"])?;
+
+    assert_eq!(other.code, 1, "{other:?}");
+    let reason = other.json()?["reason"].as_str().context("no reason")?.to_owned();
+    ensure!(reason.contains("another session") && reason.contains("another folder"), "{reason}");
+    ensure!(reason.contains(&first.public().to_string()), "{reason}");
+    assert_eq!(scene.owner.sent(&scene.stage).await?, 0);
+    assert_eq!(scene.embedded(&fake, &first, &[])?.code, 0);
+    let sent = scene.owner.sent(&scene.stage).await?;
+    let late = scene.embedded(&fake, &second, &[])?;
+    ensure!(late.code == 1 && late.stdout.contains("bardo wallet sweep"), "{late:?}");
+    assert_eq!(scene.owner.sent(&scene.stage).await?, sent);
     Ok(())
 }

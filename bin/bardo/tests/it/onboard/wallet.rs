@@ -3,10 +3,12 @@
 use super::Scene;
 use crate::command::{Ran, bardo};
 use alloy::{
-    primitives::{Address, U256},
-    providers::Provider as _,
+    primitives::{Address, Bytes, U256},
+    providers::{Provider as _, ext::AnvilApi as _},
+    sol_types::SolCall as _,
 };
 use anyhow::{Context as _, Result, ensure};
+use bardo_bindings::defi::{Erc20, Erc4626};
 use bardo_store::Archive;
 use bardo_testkit::{FakePrivy, PrivyTrouble, dollars};
 use golem_custody::{AuthorizationKey, BardoManifest, SweepSoFar, WalletId};
@@ -125,7 +127,10 @@ async fn an_owner_gets_everything_out_of_a_golems_wallet_and_once() -> Result<()
     assert_eq!((again.code, &again.json()?["wasDone"]), (0, &true.into()), "{again:?}");
     assert_eq!((&again.json()?["hash"], left.sent().await?), (&json!(manifest.hash()), 2));
     let away = left.status(&["--privy-app-secret-file", &secret])?;
-    assert_eq!((away.code, &away.json()?["answers"]), (1, &false.into()), "{away:?}");
+    assert_eq!(away.code, 3, "{away:?}");
+    ensure!(away.stderr.contains("without --privy-app-secret-file"), "{away:?}");
+    let alone = left.status(&[])?;
+    assert_eq!((alone.code, &alone.json()?["sweep"]), (0, &"done".into()), "{alone:?}");
     left.fake.recover().await?;
     let after = left.status(&["--privy-app-secret-file", &secret])?.json()?;
     assert_eq!((&after["sweep"], &after["signers"]), (&"done".into(), &0.into()), "{after}");
@@ -137,6 +142,70 @@ async fn an_owner_gets_everything_out_of_a_golems_wallet_and_once() -> Result<()
     let more = left.sweeps(&["--again"])?;
     assert_eq!((more.code, &more.json()?["wasDone"]), (0, &false.into()), "{more:?}");
     assert_eq!(left.dollars(owner).await?, dollars(5_007));
+    Ok(())
+}
+
+/// A service that is away has not answered, and one that refuses has.
+#[tokio::test]
+async fn a_service_that_says_nothing_is_a_fault_and_one_that_refuses_is_not() -> Result<()> {
+    let left = Left::behind().await?;
+    let secret = left.scene.path("secret");
+
+    for trouble in [
+        PrivyTrouble::Away,
+        PrivyTrouble::Busy { seconds: 5 },
+        PrivyTrouble::Drop,
+        PrivyTrouble::Half,
+    ] {
+        left.fake.fail("v1/wallets", 1, &trouble).await?;
+        let away = left.status(&["--privy-app-secret-file", &secret])?;
+        left.fake.recover().await?;
+        assert_eq!(away.code, 3, "{trouble:?}: {away:?}");
+        ensure!(away.json()?["error"].is_string(), "{trouble:?}: {away:?}");
+    }
+    left.scene.private("secret", "another secret")?;
+    let no = left.status(&["--privy-app-secret-file", &secret])?;
+
+    assert_eq!((no.code, &no.json()?["answers"]), (1, &false.into()), "{no:?}");
+    ensure!(no.json()?["reason"].as_str().is_some_and(|why| why.contains("refused")), "{no:?}");
+    Ok(())
+}
+
+/// What its Golem put into a vault is in the wallet as shares: they are shown, come home, and where they cannot are left for all to see.
+#[tokio::test]
+async fn shares_of_a_vault_are_shown_and_come_home_with_the_rest() -> Result<()> {
+    let left = Left::behind().await?;
+    let (scene, owner, wallet) = (&left.scene, left.scene.owner.address, left.address);
+    let (stage, book, assets) = (&scene.stage, scene.stage.book(), dollars(400));
+    let allow = Erc20::approveCall { spender: book.vault, amount: assets }.abi_encode();
+    let enter = Erc4626::depositCall { assets, receiver: wallet }.abi_encode();
+    for (to, data) in [(book.usdc, allow), (book.vault, enter)] {
+        ensure!(stage.send_as(wallet, to, U256::ZERO, data.into()).await?.status());
+    }
+    let shares = stage.balance_of(book.vault, wallet).await?;
+    let row = json!({ "token": book.vault, "balance": shares.to_string() });
+    let status = left.status(&[])?.json()?;
+    ensure!(status["tokens"].as_array().is_some_and(|rows| rows.contains(&row)), "{status}");
+
+    let swept = left.sweeps(&[])?;
+
+    assert_eq!((swept.code, &swept.json()?["swept"]), (0, &true.into()), "{swept:?}");
+    assert_eq!(stage.balance_of(book.vault, owner).await?, shares);
+    assert_eq!(stage.balance_of(book.vault, wallet).await?, U256::ZERO);
+    assert_eq!(left.dollars(owner).await?, dollars(4_600));
+
+    // Says 1000 for every balance, and ends every other call.
+    let stuck = "5f3560e01c6370a08231146011575f5ffd5b6103e85f5260205ff3".parse::<Bytes>()?;
+    stage.node().provider().anvil_set_code(book.vault, stuck).await?;
+    stage.fund(wallet, U256::from(10_000_000_000_000_000_u64), dollars(7)).await?;
+    let more = left.sweeps(&["--again"])?;
+
+    let said = more.json()?;
+    assert_eq!((more.code, &said["swept"]), (1, &false.into()), "{more:?}");
+    let deferred = &said["manifest"]["positionsDeferred"];
+    assert_eq!(deferred[0]["of"], json!({ "token": book.vault }), "{said}");
+    assert_eq!((&deferred[0]["amount"], &deferred[1]), (&"1000".into(), &json!(null)), "{said}");
+    assert_eq!(left.dollars(owner).await?, dollars(4_607));
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use golem_delegation::terms::{
     GolemCharter, ListedTarget, ListedToken, Listing, MortalityTimeWindow, Role,
 };
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const WALLET: Address = Address::repeat_byte(9);
 const DEPOSIT: [u8; 4] = [0x6e, 0x55, 0x3f, 0x65];
@@ -96,6 +97,26 @@ fn after_the_end_nothing_but_the_return_to_the_owner_is_permitted() {
     for tx in [call(USDC, 0, transfer(OWNER, 1)), call(OWNER, 1, Bytes::new())] {
         assert_eq!(judged(tx, u64::MAX), Ok(()));
     }
+}
+
+/// What may be entered leaves shares in the wallet, and what may be held goes home: also after the end, and to nobody else.
+#[test]
+fn shares_of_a_vault_that_may_be_entered_go_to_the_owner_and_to_nobody_else() {
+    let policy = SigningPolicy::compile(&bounds(WALLET)).unwrap();
+    let closed = RiskBounds { calls: vec![], ..bounds(WALLET) };
+
+    assert_eq!(bounds(WALLET).held(), [USDC, WETH, VAULT]);
+    assert_eq!(judged(call(VAULT, 0, transfer(OWNER, u64::MAX)), u64::MAX), Ok(()));
+    for (to, value) in [(STRANGER, 0), (PAYEE, 0), (OWNER, 1)] {
+        judged(call(VAULT, value, transfer(to, 1)), NOW).expect_err("not home");
+    }
+    let home = conditions(policy.rules(), &format!("return {VAULT}"));
+    assert_eq!(home.last().unwrap()["value"], OWNER.to_string());
+    // Of a vault that may not be entered it holds nothing.
+    assert_eq!(closed.held(), [USDC, WETH]);
+    let permit =
+        closed.permit(call(VAULT, 0, transfer(OWNER, 1)), &super::policy(), plan(0).balance, NOW);
+    assert!(matches!(permit, Permit::Refused(_)), "{permit:?}");
 }
 
 #[test]
@@ -224,8 +245,8 @@ fn every_rule_allows_one_method_at_one_place_and_numbers_are_text() {
         let ends = conditions.iter().any(|c| c["field"] == "current_unix_timestamp");
         assert_eq!(ends, !name.starts_with("return"), "{name}");
     }
-    // approve, deposit, zap; pay USDC; return USDC, WETH and the coin.
-    assert_eq!(policy.rules().len(), 7);
+    // approve, deposit, zap; pay USDC; return USDC, WETH, the vault's shares and the coin.
+    assert_eq!(policy.rules().len(), 8);
     assert_eq!(policy, SigningPolicy::compile(&bounds(WALLET)).unwrap());
 }
 
@@ -342,10 +363,16 @@ fn a_charters_bounds_spend_its_cash_where_it_is_listed_and_never_elsewhere() {
         (call(USDC, 0, transfer(PAYEE, 1)), false),
         (call(USDC, 0, transfer(OWNER, 1)), true),
         (call(WETH, 0, transfer(OWNER, 1)), true),
+        (call(VAULT, 0, transfer(OWNER, 1)), true),
+        (call(VAULT, 0, transfer(STRANGER, 1)), false),
+        (call(router, 0, transfer(OWNER, 1)), false),
     ] {
         let permit = bounds.permit(tx.clone(), &policy(), plan(0).balance, NOW);
         assert_eq!(matches!(permit, Permit::Granted(_)), permitted, "{tx:?}: {permit:?}");
     }
+    let held: BTreeSet<Address> = bounds.held().into_iter().collect();
+    assert_eq!(held, [USDC, WETH, VAULT].into());
+    assert_eq!(RiskBounds::holdings_of(&charter), held);
     // A charter whose cash is no listed token lets nothing be spent.
     let other = GolemCharter { settlement_asset: STRANGER, ..charter };
     let bounds = RiskBounds::of_charter(&other, WALLET, CHAIN, U256::from(CAP)).unwrap();

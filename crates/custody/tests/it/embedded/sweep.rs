@@ -1,4 +1,6 @@
-use super::{CHAIN, FakeService, NOW, OWNER, STRANGER, Turn, USDC, WETH, bounds, plan, policy};
+use super::{
+    CHAIN, FakeService, NOW, OWNER, STRANGER, Turn, USDC, VAULT, WETH, bounds, plan, policy,
+};
 use alloy_consensus::{Transaction as _, TxEnvelope};
 use alloy_eips::eip2718::Decodable2718 as _;
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -231,7 +233,7 @@ async fn tokens_go_first_then_the_coin_and_all_to_the_owner() {
     assert_eq!(manifest.version, 1);
     assert_eq!((manifest.beneficiary, manifest.wallet), (OWNER, service.wallet()));
     assert_eq!((manifest.chain_id, manifest.golem), (CHAIN, GOLEM));
-    assert_eq!(manifest.balances_before.len(), 3);
+    assert_eq!(manifest.balances_before.len(), 4, "that there are no shares is said, too");
     assert_eq!(manifest.positions_settled.len(), 3);
     assert_eq!(manifest.positions_deferred, []);
     assert_eq!(swept(&service, &disk, &ledger).await, manifest, "once more is no other");
@@ -257,6 +259,37 @@ async fn what_cannot_be_moved_is_left_with_its_reason_and_the_rest_goes_home() {
         assert!(left.reason.contains(why), "{}", left.reason);
         assert_eq!(left.transaction.is_some(), sent, "{why}");
         assert_eq!(ledger.paid()[..], everything()[1..], "{why}");
+    }
+}
+
+/// SPEC K5, K8: what the Golem put into a vault is in the wallet as shares, which are no listed token.
+#[tokio::test]
+async fn shares_of_a_vault_go_home_or_are_left_with_their_reason() {
+    let cases: [(Breaking, Option<&str>); 3] = [
+        (|_| (), None),
+        (|state| state.reverts.push(VAULT), Some("would fail")),
+        (|state| state.silent.push(VAULT), Some("does not say")),
+    ];
+    for (break_it, why) in cases {
+        let (service, disk, ledger) = (FakeService::new(), Disk::default(), rich());
+        ledger.set(|state| drop(state.held.insert(Some(VAULT), U256::from(500))));
+        ledger.set(break_it);
+
+        let manifest = swept(&service, &disk, &ledger).await;
+
+        let home = (Some(VAULT), OWNER, U256::from(500));
+        assert_eq!(ledger.paid().contains(&home), why.is_none(), "{why:?}");
+        let left: Vec<_> =
+            manifest.positions_deferred.iter().map(|one| (one.of, one.reason.as_str())).collect();
+        match (why, left.as_slice()) {
+            (None, []) => {}
+            (Some(why), [(of, reason)]) => {
+                assert_eq!(*of, Holding::Token(VAULT));
+                assert!(reason.contains(why), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(manifest.positions_settled.len(), 3 + usize::from(why.is_none()));
     }
 }
 
