@@ -19,7 +19,7 @@ pub(crate) use story::Story;
 use alloy::primitives::B256;
 use bardo_store::{Anchor, Record, Seal, verify};
 use chain::{By, Chain};
-use golem_chain::{Node, Registry};
+use golem_chain::Node;
 use golem_custody::{DeathSettlement, Holding, Settlement};
 use log::{Log, clipped};
 use story::{Day, Entry, LeftOut, MOST_ENTRIES, Mark, Settled, SettledRow, Sums, thinned};
@@ -28,21 +28,18 @@ const DAY: u64 = 86_400;
 /// Marks of an axis.
 const MOST_DAYS: usize = 8;
 
-/// Reads a life. `step` is told which block is being looked at.
+/// Reads a life from its log, whose heads that are on chain were asked for before it was read. `step` is told which block is being looked
+/// at.
 pub(crate) async fn gather(
     node: &Node,
     golem: B256,
-    records: &[Record],
-    seals: &[Seal],
+    (records, seals, anchors): (&[Record], &[Seal], &[Anchor]),
     from_block: u64,
     step: impl Fn(u64),
 ) -> anyhow::Result<Story> {
     let mut left_out = LeftOut::default();
     let log = Log::of(records, &mut left_out);
-    let heartbeats = Registry::open(node).await?.heartbeats(golem, from_block).await?;
-    let anchors: Vec<Anchor> =
-        heartbeats.iter().map(|beat| Anchor { hash: beat.audit_head, block: beat.block }).collect();
-    let found = verify(records, seals, &anchors);
+    let found = verify(records, seals, anchors);
     let chain = Chain::ask(node, golem, &log, from_block, &mut left_out, step).await?;
     let audit = story::Seal {
         whole: found.is_whole(),

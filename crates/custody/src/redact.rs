@@ -8,7 +8,14 @@ use std::{
 /// Hex digits of a 32-byte key.
 const KEY_DIGITS: usize = 64;
 /// Base64 of 32 bytes: with its padding, and without.
-const BASE64_KEY: [usize; 2] = [44, 43];
+const BASE64_KEY: [usize; 2] = [44, BASE64_DIGITS];
+const BASE64_DIGITS: usize = 43;
+/// How many letters of each case are in as many of a longer key, at least; seventeen on average.
+const LEAST_OF_A_CASE: usize = 6;
+/// So many small letters in a row are a word.
+const WORD: usize = 4;
+/// Twice how often one kind of letter follows another in them, at least, with no words among them; 54 on average.
+const LEAST_MIX: usize = 28;
 /// What stands in its place.
 const REDACTED: &str = "[redacted]";
 /// Most of one line that is kept until its end.
@@ -31,6 +38,9 @@ const PUBLIC: [&str; 12] = [
 
 /// The same text, without anything that has the form of a secret: 32 bytes or more in hex or base64, and everything after the
 /// first line of a private key in PEM. What follows one of a few names, such as `hash=`, is public and stays.
+///
+/// What is longer than 32 bytes in base64 could be a path or a name as well: it is a secret where some 43 letters in a row are mixed as
+/// only chance mixes them.
 ///
 /// ```
 /// use golem_custody::redact;
@@ -96,7 +106,50 @@ fn is_key(word: &str) -> bool {
     let mixed = bare.bytes().any(|byte| byte.is_ascii_uppercase())
         && bare.bytes().any(|byte| byte.is_ascii_lowercase())
         && bare.bytes().any(|byte| byte.is_ascii_digit());
-    mixed && (BASE64_KEY.contains(&word.len()) || BASE64_KEY.contains(&bare.len()))
+    let is_base64 = BASE64_KEY.contains(&word.len()) || BASE64_KEY.contains(&bare.len());
+    mixed && (is_base64 || bare.as_bytes().windows(BASE64_DIGITS).any(is_drawn))
+}
+
+/// What a letter of base64 is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Letter {
+    Upper,
+    Lower,
+    Digit,
+    Sign,
+}
+
+impl Letter {
+    const fn of(byte: u8) -> Self {
+        match byte {
+            b'A'..=b'Z' => Self::Upper,
+            b'a'..=b'z' => Self::Lower,
+            b'0'..=b'9' => Self::Digit,
+            _ => Self::Sign,
+        }
+    }
+}
+
+/// Whether chance drew these letters, and nobody wrote them as words: nearly each one is of another kind than the one before.
+fn is_drawn(letters: &[u8]) -> bool {
+    let (mut upper, mut lower, mut digits, mut runs, mut in_words) = (0, 0, 0, 0usize, 0usize);
+    for run in letters.chunk_by(|one, next| Letter::of(*one) == Letter::of(*next)) {
+        runs = runs.saturating_add(1);
+        let count = match run.first().copied().map(Letter::of) {
+            Some(Letter::Upper) => &mut upper,
+            Some(Letter::Lower) => &mut lower,
+            Some(Letter::Digit) => &mut digits,
+            _ => continue,
+        };
+        *count = run.len().saturating_add(*count);
+        if run.len() >= WORD && run.first().is_some_and(u8::is_ascii_lowercase) {
+            in_words = in_words.saturating_add(run.len());
+        }
+    }
+    let changes = runs.saturating_sub(1).saturating_mul(2);
+    upper.min(lower) >= LEAST_OF_A_CASE
+        && digits > 0
+        && changes >= in_words.saturating_add(LEAST_MIX)
 }
 
 /// Whether what stands before a word names it as public.

@@ -9,6 +9,7 @@ use golem_chain::{End, Heads, WatchFault, ended, watch};
 use golem_custody::Denial;
 use golem_delegation::Delegation;
 use std::{
+    error::Error,
     pin::{Pin, pin},
     time::Duration,
 };
@@ -47,6 +48,8 @@ pub enum Pulse<'a> {
     Unwatched(&'a WatchFault),
     /// A block says that its grant is over, and why.
     GrantEnded(&'a End),
+    /// Its books have stopped for good by this fault or before it: it is the last, and nothing is done again.
+    BooksStopped(&'a (dyn Error + 'static)),
 }
 
 /// How a run came to its end.
@@ -57,6 +60,8 @@ pub enum Ending {
     Stopped,
     /// It died of this.
     Died(DeathTrigger),
+    /// Its books have stopped for good ([`bardo_store::Store::has_stopped`]): who opens them again goes on, as after a crash.
+    BooksStopped,
 }
 
 /// Why a pause is over.
@@ -87,6 +92,9 @@ impl Golem {
                 }
                 // One that cannot be read may be accepted: nothing is done until it can (INV-4).
                 Err(error) => {
+                    if self.books_stopped(&error, &mut say) {
+                        return Ending::BooksStopped;
+                    }
                     let pause = pause(&self.rhythm, faults);
                     say(Pulse::NotSettled { error: &error, pause });
                     faults = faults.saturating_add(1);
@@ -135,6 +143,9 @@ impl Golem {
                 }
                 Err(error) => error,
             };
+            if self.books_stopped(&error, &mut say) {
+                return Ending::BooksStopped;
+            }
             say(Pulse::Faulted { error: &error, pause: pause(&self.rhythm, faults) });
             faults = faults.saturating_add(1);
         }
@@ -153,6 +164,7 @@ impl Golem {
             match self.dies(trigger).await {
                 Ok(Passing::Dead(_)) => return Ending::Died(trigger),
                 Ok(Passing::Waits(denial)) => say(Pulse::Waits { denial: &denial, pause }),
+                Err(error) if self.books_stopped(&error, &mut say) => return Ending::BooksStopped,
                 Err(error) => say(Pulse::NotSettled { error: &error, pause }),
             }
             let inbox = self.inbox.clone();
@@ -169,10 +181,26 @@ impl Golem {
                 () = clock.passes(pause) => {}
             }
             if let Err(error) = self.go_on_with_keys(clock.now()).await {
+                if self.books_stopped(&error, &mut say) {
+                    return Ending::BooksStopped;
+                }
                 say(Pulse::Faulted { error: &error, pause });
             }
         }
         Ending::Stopped
+    }
+
+    /// Whether this fault is the last: trying again does not open books that have stopped, and whoever starts it anew does.
+    fn books_stopped(
+        &self,
+        error: &(dyn Error + 'static),
+        say: &mut impl FnMut(Pulse<'_>),
+    ) -> bool {
+        let stopped = self.store.has_stopped();
+        if stopped {
+            say(Pulse::BooksStopped(error));
+        }
+        stopped
     }
 
     /// One tick, and what it dies of. One that comes too late is told of.

@@ -129,6 +129,13 @@ impl Store {
         self.writer.length()
     }
 
+    /// Whether the disk failed, or somebody else wrote: from then on every writing is [`StoreError::Stopped`], until the store is
+    /// opened again.
+    #[must_use]
+    pub fn has_stopped(&self) -> bool {
+        self.writer.has_stopped()
+    }
+
     /// How far the reader of this name has come; none if there is no such reader.
     pub async fn cursor(&self, reader: &str) -> Result<Option<u64>, StoreError> {
         let reader = reader.to_owned();

@@ -21,7 +21,10 @@ use alloy_primitives::B256;
 use golem_custody::IntentId;
 use rusqlite::Connection;
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -112,6 +115,7 @@ pub(crate) struct Writer {
     queue: Option<mpsc::Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
     length: watch::Receiver<u64>,
+    stopped: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for dyn Job {
@@ -130,8 +134,16 @@ impl Writer {
     ) -> Result<Self, StoreError> {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let (told, length) = watch::channel(db::audit_head(books.reading())?.length);
-        let scribe =
-            Scribe { golem, books, names, ledger, unreleased: Vec::new(), stopped: false, told };
+        let stopped = Arc::new(AtomicBool::new(false));
+        let scribe = Scribe {
+            golem,
+            books,
+            names,
+            ledger,
+            unreleased: Vec::new(),
+            stopped: Arc::clone(&stopped),
+            told,
+        };
         let thread = thread::Builder::new()
             .name("bardo-store-writer".into())
             .spawn(move || {
@@ -140,7 +152,14 @@ impl Writer {
                 drop(lock);
             })
             .map_err(StoreError::Thread)?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), length })
+        Ok(Self { queue: Some(queue), thread: Some(thread), length, stopped })
+    }
+
+    /// Whether nothing is written any more, whoever asks.
+    pub(crate) fn has_stopped(&self) -> bool {
+        // A thread that ended takes nothing either.
+        self.stopped.load(Ordering::Acquire)
+            || self.queue.as_ref().is_none_or(mpsc::Sender::is_closed)
     }
 
     /// How many records the disk has; changes once it has more.
@@ -203,7 +222,7 @@ struct Scribe {
     /// What the ledger should have given back and could not yet.
     unreleased: Vec<IntentId>,
     /// The disk failed, or somebody else wrote: what is in the file is only known after it was opened again.
-    stopped: bool,
+    stopped: Arc<AtomicBool>,
     /// How many records the disk has.
     told: watch::Sender<u64>,
 }
@@ -253,27 +272,36 @@ impl Scribe {
         }
     }
 
+    fn has_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// For good, and before anybody is answered: who hears of the failure can see that it is the last.
+    fn stops_where(&self, for_good: bool) {
+        self.stopped.fetch_or(for_good, Ordering::Release);
+    }
+
     /// Behind the answers, so that nobody waits for it but who comes next. Without room a commit takes longer, and no more.
     fn make_room(&mut self) {
-        if !self.stopped {
+        if !self.has_stopped() {
             let _ = self.books.make_room();
         }
     }
 
     /// Once there are many. What cannot be written now is known by heart all the same, and by the next boot from the books.
     fn sort_names_in(&mut self) {
-        if self.stopped || !self.names.are_many() {
+        if self.has_stopped() || !self.names.are_many() {
             return;
         }
         if let Err(failure) = self.names.sort_in(&mut self.books) {
             // A name that cannot be sorted in is there already: somebody else made it.
-            self.stopped = is_disk_failure(&failure) || is_out_of_step(&failure);
+            self.stops_where(is_disk_failure(&failure) || is_out_of_step(&failure));
         }
     }
 
     /// Writes a batch, and says what went wrong with all of it.
     fn write(&mut self, batch: &mut [Box<dyn Job>]) -> Failure {
-        if self.stopped {
+        if self.has_stopped() {
             return Failure::Stopped;
         }
         self.release(Vec::new());
@@ -281,7 +309,7 @@ impl Scribe {
         let mut release = Vec::new();
         let failure = self.commit(batch, &held, &mut release).err();
         if let Some(failure) = &failure {
-            self.stopped = is_disk_failure(failure) || is_shared(failure);
+            self.stops_where(is_disk_failure(failure) || is_shared(failure));
             // Nothing was given back after all. What was held for nothing goes back, where it is certain that it was for nothing.
             release.clear();
             if !is_uncertain(failure) {

@@ -1,6 +1,6 @@
 use super::endpoint;
 use crate::input;
-use alloy::primitives::Address;
+use alloy::primitives::{Address, B256};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use url::Url;
@@ -10,11 +10,14 @@ pub(crate) enum AuditCommand {
     /// Find and locate whatever was changed, removed, moved or cut in a Golem's audit log
     #[command(after_help = "Examples:
   bardo audit verify --data ~/.bardo/golem --rpc URL
-  bardo audit verify --file audit.jsonl --signer 0x… --json
+  bardo audit verify --file audit.jsonl --golem 0x… --rpc URL --json
 
 A log by itself shows what was changed inside of it. That its end was cut off shows against seals and against the chain; that all of
-it was written anew by the holder of its key, against the chain alone: give --rpc. A running Golem's log can be read.
-Exit status 1 where the log is damaged.")]
+it was written anew by the holder of its key, against the chain alone: give --rpc. Whose log it is only you know: one that was written
+anew may say that it is of another Golem, of which the chain knows what its writer wants. Give --golem, as `bardo onboard` said it.
+A running Golem's log can be read. Exit status 1 where the log is damaged, is of another Golem, or where the chain was asked and has
+heartbeats of which none is of a record, or does not know the Golem at all. One that is on the register and had no heartbeat yet is
+young: there is nothing that its log could lack.")]
     Verify(AuditVerifyArgs),
 
     /// Write a Golem's audit log as JSON Lines
@@ -41,6 +44,9 @@ pub(crate) struct LogArgs {
 pub(crate) struct AuditVerifyArgs {
     #[command(flatten)]
     pub(crate) log: LogArgs,
+    /// Whose log it has to be [default: as golem.toml beside --data says, or the log itself]
+    #[arg(long, value_name = "GOLEM_ID", value_parser = input::word)]
+    pub(crate) golem: Option<B256>,
     /// JSON-RPC endpoint of the chain where its heads are anchored
     #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub(crate) rpc: Option<Url>,

@@ -1,3 +1,4 @@
+use super::{audit::anchors, onboard::folder::GolemFile};
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::ReportArgs,
@@ -14,8 +15,16 @@ use std::{io::Write as _, path::Path};
 pub(crate) async fn report(args: &ReportArgs) -> Result<Answer, Failure> {
     let mut archive = Archive::open(&args.data).or_use()?;
     let golem = archive.golem()?;
-    let (records, seals) = archive.audit()?;
+    if let Some(file) = GolemFile::of(&args.data)?.filter(|file| file.golem != golem) {
+        let named = file.golem;
+        return Err(Failure::Use(anyhow!(
+            "the books are of golem={golem}, and golem.toml beside them says golem={named}"
+        )));
+    }
     let node = Node::connect(&args.rpc).await?;
+    // The chain first: of a Golem that runs it may have a newer head in a moment, and never one that is not on disk before.
+    let anchors = anchors(&node, golem, args.from_block).await?;
+    let (records, seals) = archive.audit()?;
     // Drawn on a terminal only.
     let bar = ProgressBar::new_spinner()
         .with_style(ProgressStyle::with_template("{spinner} reading block {msg}")?);
@@ -23,7 +32,8 @@ pub(crate) async fn report(args: &ReportArgs) -> Result<Answer, Failure> {
         bar.set_message(block.to_string());
         bar.tick();
     };
-    let story = report::gather(&node, golem, &records, &seals, args.from_block, step).await?;
+    let log = (&records[..], &seals[..], &anchors[..]);
+    let story = report::gather(&node, golem, log, args.from_block, step).await?;
     bar.finish_and_clear();
     written(&args.out, &report::render(&story))?;
     let json = json!({ "file": args.out, "golem": golem, "story": story });

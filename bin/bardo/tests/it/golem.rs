@@ -8,6 +8,7 @@ mod deaths;
 mod habits;
 mod hosted;
 mod replicants;
+mod stopped;
 mod watcher;
 
 use crate::command::{Key, Ran, bardo, bardo_knowing};

@@ -1,5 +1,9 @@
 //! SPEC K2, ATK-35: nothing that has the form of a key gets into a log.
 
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD},
+};
 use golem_custody::{RedactedWriter, redact};
 use std::io::Write as _;
 
@@ -29,6 +33,89 @@ fn whatever_has_the_form_of_a_key_is_not_shown() {
             assert!(!shown.contains(&secret[..20]), "{shown}");
             assert!(shown.contains("[redacted]"), "{shown}");
         }
+    }
+}
+
+/// SplitMix64: the same keys in each run.
+struct Draw(u64);
+
+impl Draw {
+    const fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn bytes(&mut self, length: usize) -> Vec<u8> {
+        std::iter::repeat_with(|| self.word().to_be_bytes()).flatten().take(length).collect()
+    }
+}
+
+/// A P-256 key as other programs write it: PKCS#8, with its public half.
+fn pkcs8(draw: &mut Draw) -> Vec<u8> {
+    let head = "308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420";
+    let mut all = alloy_primitives::hex::decode(head).unwrap();
+    all.extend(draw.bytes(32));
+    all.extend(alloy_primitives::hex::decode("a14403420004").unwrap());
+    all.extend(draw.bytes(64));
+    all
+}
+
+#[test]
+fn a_key_of_any_length_is_not_shown_in_base64() {
+    let mut draw = Draw(0x35);
+    for length in (64..=200).flat_map(|length| [length; 20]) {
+        let bytes = draw.bytes(length);
+        for key in [STANDARD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+            let shown = redact(&key).into_owned();
+            assert_eq!(shown, "[redacted]", "{length} bytes: {key}");
+        }
+    }
+    for _ in 0..500 {
+        let bytes = pkcs8(&mut draw);
+        assert_eq!(STANDARD.encode(&bytes).len(), 184);
+        for key in [
+            STANDARD.encode(&bytes),
+            STANDARD_NO_PAD.encode(&bytes),
+            URL_SAFE.encode(&bytes),
+            URL_SAFE_NO_PAD.encode(&bytes),
+        ] {
+            // Where '/' is a letter too, a path before it is a part of the same word.
+            for text in [
+                format!("cannot parse {key}"),
+                format!("\"k\":\"{key}\""),
+                format!("/run/keys/{key}"),
+            ] {
+                let shown = redact(&text);
+                assert!(shown.contains("[redacted]") && !shown.contains(&key[24..44]), "{shown}");
+            }
+        }
+    }
+    // Between 32 bytes and 64 chance can look like words, though seldom.
+    for length in 33..64 {
+        let keys = (0..500).map(|_| STANDARD_NO_PAD.encode(draw.bytes(length)));
+        let shown = keys.filter(|key| redact(key) == *key).count();
+        assert!(shown <= 7, "{shown} of 500 keys of {length} bytes are shown");
+    }
+}
+
+#[test]
+fn long_names_paths_and_addresses_of_pages_stay() {
+    for text in [
+        "target/debug/deps/libgolem_custody-1a2b3c4d5e6f7a8b.rmeta",
+        "/home/Alice/Projects/Bardo2/target/x86_64-unknown-linux-gnu/release/bardo",
+        "tests/e2e/it/thief/tricks/Atk21Permit2ReplayAgainstTheAccountOfAnEoa",
+        "https://developer.example.org/en-US/docs/Web/API/WebGL2RenderingContext/getSamplerParameter",
+        "https://github.com/MetaMask/delegation-framework/blob/804681c5c1c93d4fab29c1a2f47b7d808dc70fd3/Readme.md",
+        "a_thief_with_memory_and_disk_takes_what_a_charter_of_Version_2_was_said_to_cost",
+        "MortalityTimeWindowEnforcerTest2RefusesWhateverComesAfterTheLastSecond",
+        "DELEGATION_MANAGER_OF_THE_FRAMEWORK_AT_VERSION_1_3_0",
+        "0x00000000000000000000000000000000000000aa00000000000000000000",
+        "2027-01-15T08-00-00Z-golem-report-of-the-Whole-Life-in-one-Page",
+    ] {
+        assert_eq!(redact(text), text);
     }
 }
 

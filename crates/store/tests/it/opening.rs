@@ -73,6 +73,41 @@ pub(crate) fn fill(folder: &Path) {
     }
 }
 
+/// Role: has a filesystem to itself and fills it; when something there was deleted it goes on, in this process and in the next.
+pub(crate) fn flood(folder: &Path) {
+    let ballast = folder.join("ballast");
+    fs::write(&ballast, vec![1; 1 << 20]).unwrap();
+    let store = open(folder);
+    let runtime = Runtime::new().unwrap();
+    let reserve = |number| runtime.block_on(store.reserve(&entry(number, 1, NOW), &NO_CAPS));
+    let mut made = 0;
+    let full = loop {
+        match reserve(made) {
+            Ok(reserving) => assert_eq!(reserving, Reserving::Made),
+            Err(full) => break full,
+        }
+        made += 1;
+    };
+    say(&format!("full {}", words(full.as_ref())));
+    say(&format!("again {}", words(reserve(made).unwrap_err().as_ref())));
+    let left = fs::write(folder.join("more"), vec![1; 1 << 20]).unwrap_err();
+    say(&format!("nor has the system room: {left}"));
+    fs::remove_file(folder.join("more")).unwrap();
+    assert!(!store.has_stopped());
+    assert!(made > 50, "{made}");
+    assert_eq!(runtime.block_on(Books::open(&store)).unwrap().len() as u64, made);
+
+    fs::remove_file(ballast).unwrap();
+    assert_eq!(reserve(made).unwrap(), Reserving::Made);
+    drop(store);
+    let store = open(folder);
+    runtime.block_on(reserved(&store, made + 1, 1, NOW));
+    let records = records(folder);
+    assert_eq!(records.len() as u64, made + 2);
+    assert!(verify(&records, &[], &[]).is_whole());
+    say("whole");
+}
+
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -263,6 +298,30 @@ fn a_disk_that_takes_no_more_stops_the_store_and_loses_nothing() {
     assert!(verify(&records(folder.path()), &[], &[]).is_whole());
 }
 
+/// A filesystem that has no room any more, for real: a small one in memory, seen by the child alone.
+#[test]
+fn a_filesystem_without_room_refuses_clearly_and_goes_on_once_there_is_some() {
+    let folder = folder();
+    let mut own = Command::new("unshare");
+    let root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    own.args(if root { &["--mount"][..] } else { &["--user", "--map-root-user", "--mount"] });
+    let mounts = r#"mount -t tmpfs -o size=4m,mode=700 bardo "$BARDO_FOLDER" && exec "$0" "$@""#;
+    own.args(["sh", "-c", mounts]).arg(std::env::current_exe().unwrap());
+    dress(&mut own, "flood", folder.path());
+
+    let output = own.output().expect("unshare and mount are needed, as every Debian has them");
+
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    for line in ["full ", "again "] {
+        let line = said.lines().find(|said| said.starts_with(line)).expect("a line");
+        assert!(line.contains("reserving: the disk is full; nothing of it was kept"), "{line}");
+    }
+    assert!(said.contains("nor has the system room: No space left on device"), "{said}");
+    assert!(said.lines().any(|line| line == "whole"), "{said}");
+    assert!(!folder.path().join(DATABASE).exists(), "it was somewhere else");
+}
+
 /// Root may write anything, so somebody else has to try.
 #[test]
 fn a_file_that_cannot_be_written_is_refused_and_can_still_be_read() {
@@ -307,12 +366,14 @@ fn of_two_processes_that_a_deleted_lock_let_in_one_writes() {
     fs::remove_file(folder.path().join(LOCK)).unwrap();
 
     let second = child("try", folder.path()).output().unwrap();
+    assert!(!first.has_stopped());
     let doubled = runtime.block_on(first.reserve(&entry(77, 1, NOW), &NO_CAPS));
     let other = runtime.block_on(first.reserve(&entry(2, 1, NOW), &NO_CAPS));
 
     assert_eq!(said(&second).trim(), "Made");
     assert!(matches!(fault(doubled), StoreError::Shared { .. }));
     assert!(matches!(fault(other), StoreError::Stopped { .. }), "it has stopped for good");
+    assert!(first.has_stopped(), "and says so");
     drop(first);
     assert_eq!(kinds(folder.path()), ["intent.reserved"; 2]);
     assert!(Store::open(&config(folder.path()), None).is_ok());

@@ -55,6 +55,7 @@ fn a_child_plays_its_part() {
         "hold" => opening::hold(&folder),
         "try" => opening::try_to_write(&folder),
         "fill" => opening::fill(&folder),
+        "flood" => opening::flood(&folder),
         "load" => kills::load(&folder),
         "one-by-one" => durability::one_by_one(&folder),
         "live" => lives::live(&folder),

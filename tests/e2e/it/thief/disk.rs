@@ -157,18 +157,29 @@ async fn lost_since(prey: &Prey<'_>, before: &Ledger) -> Result<Micros> {
     Ok(before.until(&Ledger::take(prey.stage, &prey.wish).await?).0)
 }
 
+/// Accounts that a Golem acts from: an EOA's own, and a vault that an EOA rules (SPEC D6).
+const KINDS: [Kind; 2] = [Kind::Stateless7702, Kind::Hybrid];
+
 /// G12, on the path of a vault with a charter.
 #[tokio::test]
 async fn a_thief_with_memory_and_disk_takes_what_a_charter_was_said_to_cost() -> Result<()> {
-    let stage = Stage::open().await?;
-    let (victim, wish) = scene(&stage, Kind::Stateless7702).await?;
+    for kind in KINDS {
+        let stage = Stage::open().await?;
+        robs_a_charter(&stage, kind).await.with_context(|| format!("{kind:?}"))?;
+    }
+    Ok(())
+}
+
+async fn robs_a_charter(stage: &Stage, kind: Kind) -> Result<()> {
+    let (victim, wish) = scene(stage, kind).await?;
+    assert_eq!(wish.account == wish.owner, kind == Kind::Stateless7702);
     let charter = Charter { replicants: false, swaps_only: false };
-    let mut prey = Prey::new(&stage, &victim, &charter, wish.clone()).await?;
+    let mut prey = Prey::new(stage, &victim, &charter, wish.clone()).await?;
     approve_router(&mut prey).await?;
     let sale = |usd| wish.fair_sale(dollars(usd), 9_910).on_02(wish.book.swap_router_02);
     let folder = lives(&prey, &victim, &sale(100), &[sale(200)]).await?;
 
-    let (said, before) = (shown(&prey).await?, Ledger::take(&stage, &wish).await?);
+    let (said, before) = (shown(&prey).await?, Ledger::take(stage, &wish).await?);
     let loot = Loot::of(folder.path(), wish.owner).await?;
     assert_eq!((loot.key, loot.bids.len()), (SESSION, 1));
     assert_eq!(loot.grant, prey.grant);
@@ -213,16 +224,24 @@ async fn a_thief_with_memory_and_disk_takes_what_a_charter_was_said_to_cost() ->
 /// G12, on the path of a permission that a wallet granted (ERC-7715).
 #[tokio::test]
 async fn a_thief_with_memory_and_disk_takes_what_a_runway_was_said_to_cost() -> Result<()> {
-    let stage = Stage::open().await?;
-    let (victim, mut wish) = scene(&stage, Kind::Stateless7702).await?;
+    for kind in KINDS {
+        let stage = Stage::open().await?;
+        robs_a_runway(&stage, kind).await.with_context(|| format!("{kind:?}"))?;
+    }
+    Ok(())
+}
+
+async fn robs_a_runway(stage: &Stage, kind: Kind) -> Result<()> {
+    let (victim, mut wish) = scene(stage, kind).await?;
+    assert_eq!(wish.account == wish.owner, kind == Kind::Stateless7702);
     // Seven periods.
     wish.end = wish.start + 7 * DAY - 1;
-    let mut prey = Prey::new(&stage, &victim, &Runway, wish.clone()).await?;
+    let mut prey = Prey::new(stage, &victim, &Runway, wish.clone()).await?;
     is_a_runway(&prey)?;
     let home = |usd| calls::transfer(wish.book.usdc, wish.beneficiary, dollars(usd));
     let folder = lives(&prey, &victim, &home(1), &[home(10)]).await?;
 
-    let (seen, before) = (shown(&prey).await?, Ledger::take(&stage, &wish).await?);
+    let (seen, before) = (shown(&prey).await?, Ledger::take(stage, &wish).await?);
     // Nobody told the wallet what a token is worth, so the owner is shown units.
     let asset = seen.assets.iter().find(|asset| asset.token == wish.book.usdc);
     let said: Micros = asset.and_then(|asset| asset.amount).context("no amount")?.try_into()?;

@@ -16,7 +16,7 @@ use super::{
     archive, moment,
     nursling::Nursling,
     refused,
-    run::{Signals, lane, ledger},
+    run::{STOPPED, Signals, lane, ledger},
     voice::{Voice, chain, told},
 };
 use crate::{
@@ -166,7 +166,7 @@ pub(super) async fn run(
     let store = Arc::new(Store::open(&config, ledger.as_ref())?);
     let rearing = Rearing {
         node: node.clone(),
-        store,
+        store: Arc::clone(&store),
         keys,
         inheritance,
         constitution: CONSTITUTION.kept(&home)?,
@@ -191,7 +191,7 @@ pub(super) async fn run(
         &json,
         &format!("replicant={} is awake and acts by {}", replicant.id(), replicant.key()),
     );
-    lives(replicant, &node, &clock, &rhythm, (&home, parent, signals), voice).await
+    lives(replicant, (&node, &store), &clock, &rhythm, (&home, parent, signals), voice).await
 }
 
 /// Whether its parent's death is accepted, as that one's books have it.
@@ -244,7 +244,7 @@ fn stopped(ticks: u64) -> Answer {
 /// Ticks when a tick is due, and at once when a block ends what it may do, until that is over or somebody stops it.
 async fn lives(
     mut replicant: Replicant,
-    node: &Node,
+    (node, store): (&Node, &Store),
     clock: &Clock,
     rhythm: &Rhythm,
     (home, mut parent, mut signals): (&Path, Parent, Signals),
@@ -297,6 +297,9 @@ async fn lives(
                     faults += 1;
                     let words = redact(&chain(&error)).to_string();
                     voice.say(&json!({ "fault": words }), &format!("fault: {words}"));
+                    if store.has_stopped() {
+                        return Err(Failure::Fault(anyhow!(STOPPED)));
+                    }
                     if faults >= ENOUGH && parent.is_gone() {
                         return Err(Failure::Fault(anyhow!(
                             "the chain does not answer, and nobody is there to tell: it gives up"

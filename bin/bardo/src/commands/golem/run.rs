@@ -37,6 +37,9 @@ const LOCK: &str = "run.lock";
 const GLANCE: Duration = Duration::from_millis(200);
 /// How often it is tried to open books that onboarding has just written.
 const TRIES: u32 = 150;
+/// Why a process ends that can do nothing more, and whoever looks after it starts it again.
+pub(super) const STOPPED: &str =
+    "its books have stopped, and nothing more was done: start it again, and it goes on";
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
@@ -186,7 +189,10 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
         // Between two ticks: nobody acts with its key meanwhile.
         nursery.looks_after(&golem).await;
     };
-    nursery.stops(ending != Ending::Stopped).await;
+    // Where its books have stopped its children go on, as when its process is lost.
+    if ending != Ending::BooksStopped {
+        nursery.stops(ending != Ending::Stopped).await;
+    }
     let ticks = golem.life().ticks;
     Ok(match ending {
         Ending::Stopped => Answer::yes(
@@ -197,6 +203,7 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
             json!({ "ended": "died", "of": trigger, "ticks": ticks }),
             format!("it ended after tick {ticks}: {trigger:?}"),
         ),
+        Ending::BooksStopped => return Err(Failure::Fault(anyhow!(STOPPED))),
     })
 }
 

@@ -59,6 +59,10 @@ impl Voice {
                 let line = format!("fault: {words}; again in {seconds} seconds");
                 self.say(&json!({ "fault": redact(&words), "againIn": seconds }), &line);
             }
+            Pulse::BooksStopped(error) => {
+                let words = chain(*error);
+                self.say(&json!({ "fault": redact(&words) }), &format!("fault: {words}"));
+            }
             Pulse::Waits { denial, pause } => {
                 let seconds = pause.as_secs();
                 let line = format!("its death waits: {denial}; again in {seconds} seconds");
