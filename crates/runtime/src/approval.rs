@@ -311,7 +311,7 @@ impl Golem {
     }
 
     /// What the books have of a name.
-    async fn fate(&self, intent: IntentId) -> Result<Fate, TickError> {
+    pub(crate) async fn fate(&self, intent: IntentId) -> Result<Fate, TickError> {
         if let Some(ending) = self.store.ended(intent).await.map_err(TickError::Books)? {
             return Ok(Fate::Ended(ending));
         }
@@ -323,7 +323,7 @@ impl Golem {
 
 /// How far the books are with a name.
 #[derive(Debug, PartialEq)]
-enum Fate {
+pub(crate) enum Fate {
     Unknown,
     Open,
     Ended(Ending),

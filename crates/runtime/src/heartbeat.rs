@@ -14,13 +14,16 @@
 //! ```
 //!
 //! Everything that a tick does has a name made of the tick's number, and what a day costs one of its day. A process that ends in the middle does the same tick again, and
-//! the books take no name twice: at most one tick is lost, and nothing is doubled.
+//! the books take no name twice: at most one tick is lost, and nothing is doubled. What it wanted is written down before it is set out, and counts as done in the
+//! tick that is done again, whatever that one wants.
 
 use crate::{
     Aim, Clocks, DeathTrigger, Economy, FabricError, Felt, Golem, GolemEvent, Held, Life,
     ObservingCause, Outcome, Owed, Pace, Thought, WHOLE, Wish, World,
     approval::still_waits,
-    beyond, chance, crash, feel, flow, gain, misjudged, moved, phase_of, terminal_at,
+    beyond, chance, crash, feel, flow, gain, misjudged, moved,
+    owed::Before,
+    phase_of, terminal_at,
     wish::{calls, held},
 };
 use alloy_primitives::{Address, U256};
@@ -151,7 +154,7 @@ impl Golem {
         let now = self.now();
         let mode = self.step_wake(now).await?;
         let mut next = self.life.clone();
-        let saw_feed = self.recall(&mut next, now).await?;
+        let Before { fed: saw_feed, mut deeds } = self.recall(&mut next, now).await?;
         let sensed = self.step_sense(now).await?;
         self.step_feel(&mut next, &sensed);
         let Lived { observing, economy, fed } =
@@ -161,15 +164,16 @@ impl Golem {
         }
         self.asleep = next.dreaming;
         let may_write = observing.is_none() && !next.dreaming && next.phase < Phase::Terminal;
-        let mut deeds = self.go_on_asking(&mut next, may_write, now).await?;
+        deeds.extend(self.go_on_asking(&mut next, may_write, now).await?);
         if may_write {
             self.step_sustain(&mut next, &sensed, now).await?;
         }
         let mut wishes =
             if may_write { self.step_think(&mut next, &sensed, now).await? } else { Vec::new() };
-        // What its owner has just answered is not wanted again in the same tick.
+        // What was done before this tick was interrupted, or its owner has just answered, is not wanted again in it.
         wishes.retain(|wish| deeds.iter().all(|(done, _)| Aim::of(done) != Aim::of(wish)));
         deeds.extend(self.step_act(&mut next, &sensed, wishes, now).await?);
+        crash::at("heartbeat.acted");
         let dies_of = dies_of(self.life.phase, &next, &sensed, &economy);
         let ticked = self.step_record(next, &sensed, observing, deeds, now).await?;
         Ok(Ticked { dies_of, ..ticked })
@@ -435,16 +439,17 @@ impl Golem {
         wishes: Vec<Wish>,
         now: u64,
     ) -> Result<Vec<(Wish, Outcome)>, TickError> {
-        let mut deeds = Vec::new();
-        for (number, wish) in wishes.into_iter().enumerate() {
+        let (mut deeds, mut named) = (Vec::new(), 0);
+        for wish in wishes {
             // Its owner is asked about one of this aim, or has just said no to it.
             let aim = Aim::of(&wish);
             if next.pending.iter().any(|pending| pending.aim == aim) {
                 continue;
             }
-            let intent = self.name("wish", number);
+            let intent = self.name_of_wish(&mut named).await?;
             let outcome = match calls(&self.node, &self.charter, &sensed.facts, &wish).await? {
                 Ok(calls) => {
+                    self.sets_out(intent, &wish, now).await?;
                     let wanted = (intent, calls, format!("{wish:?}"));
                     self.act_or_ask(next, aim, wanted, now).await?
                 }
@@ -453,26 +458,10 @@ impl Golem {
                     Outcome::Refused(vec![denial])
                 }
             };
-            let outcome = self.as_before(intent, outcome).await?;
             self.learn(next, &outcome, now);
             deeds.push((wish, outcome));
         }
         Ok(deeds)
-    }
-
-    /// A name that was used is a deed of this very tick, done before a crash: it counts as that. One that was given up is none, and
-    /// wanted again.
-    async fn as_before(&self, intent: IntentId, outcome: Outcome) -> Result<Outcome, TickError> {
-        let used = |denial: &Denial| denial.code == DenialCode::IntentUsed;
-        match outcome {
-            Outcome::Refused(denials) if denials.iter().any(used) => {
-                let ended = self.store.ended(intent).await.map_err(TickError::Books)?;
-                let undone =
-                    matches!(ended, Some(Ending::Failed { .. } | Ending::Abandoned { .. }));
-                Ok(if undone { Outcome::Refused(denials) } else { Outcome::Done })
-            }
-            other => Ok(other),
-        }
     }
 
     /// What an outcome teaches, and how it feels.
