@@ -31,10 +31,10 @@ use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::StoreError;
 use golem_chain::{ChainFault, Entry, Possession, environment, observe};
 use golem_custody::{
-    Acting, Audit as _, Books as _, BoxError, ChoiceError, Custody as _, CustodyChoice,
-    CustodyError, CustodyMode, Denial, DenialCode, Ending, Heading, Holding, IntentId, Judged,
-    JudgedHead, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps,
-    RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
+    Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError,
+    CustodyMode, Heading, Holding, IntentId, Judged, JudgedHead, KeyCustody, Metabolism, Mood,
+    Onboarding, OnboardingError, OnboardingSteps, RegistryUpdate, RotationError, RunwayError, Says,
+    SessionSigner as _, Ticking,
 };
 use golem_delegation::{
     blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
@@ -155,6 +155,8 @@ impl Golem {
         let mode = self.step_wake(now).await?;
         let mut next = self.life.clone();
         let Before { fed: saw_feed, mut deeds } = self.recall(&mut next, now).await?;
+        // What the registry has by this very tick's word is not its owner's.
+        let by_itself = next.seen == Some(Phase::Terminal);
         let sensed = self.step_sense(now).await?;
         self.step_feel(&mut next, &sensed);
         let Lived { observing, economy, fed } =
@@ -174,7 +176,12 @@ impl Golem {
         wishes.retain(|wish| deeds.iter().all(|(done, _)| Aim::of(done) != Aim::of(wish)));
         deeds.extend(self.step_act(&mut next, &sensed, wishes, now).await?);
         crash::at("heartbeat.acted");
-        let dies_of = dies_of(self.life.phase, &next, &sensed, &economy);
+        if next.phase == Phase::Terminal && next.ends_of.is_none() {
+            let by_another = self.life.phase < Phase::Terminal && !by_itself;
+            next.ends_of = Some(ends_of(by_another, &next.clocks, &economy));
+        }
+        let over = sensed.ended.is_some();
+        let dies_of = if over { Some(DeathTrigger::GrantEnded) } else { next.ends_of };
         let ticked = self.step_record(next, &sensed, observing, deeds, now).await?;
         Ok(Ticked { dies_of, ..ticked })
     }
@@ -614,24 +621,17 @@ fn farther(one: Mood, other: Mood) -> i8 {
         .max(apart(one.dominance, other.dominance))
 }
 
-/// What it dies of: a life at its end, or a grant that is over.
-fn dies_of(before: Phase, next: &Life, sensed: &Sensed, economy: &Economy) -> Option<DeathTrigger> {
-    if sensed.ended.is_some() {
-        return Some(DeathTrigger::GrantEnded);
+/// What made a life Terminal: the least of its clocks, or whoever wrote what none of them says.
+fn ends_of(by_another: bool, clocks: &Clocks, economy: &Economy) -> DeathTrigger {
+    if by_another && phase_of(clocks.vitality()) < Phase::Terminal {
+        return DeathTrigger::OwnerKillSwitch;
     }
-    if next.phase < Phase::Terminal {
-        return None;
-    }
-    // None of its clocks says so: somebody else wrote it.
-    if before < Phase::Terminal && phase_of(next.clocks.vitality()) < Phase::Terminal {
-        return Some(DeathTrigger::OwnerKillSwitch);
-    }
-    let Clocks { economic, epistemic, stochastic } = next.clocks;
-    Some(if economic <= epistemic.min(stochastic) {
+    let Clocks { economic, epistemic, stochastic } = *clocks;
+    if economic <= epistemic.min(stochastic) {
         economy.cause()
     } else if epistemic <= stochastic {
         DeathTrigger::Staleness
     } else {
         DeathTrigger::Age
-    })
+    }
 }

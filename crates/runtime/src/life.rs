@@ -1,6 +1,6 @@
 //! What a Golem has to know of itself from one tick to the next, on disk between them.
 
-use crate::{Clocks, Earnings, Experience, Held, Owed, Pending};
+use crate::{Clocks, DeathTrigger, Earnings, Experience, Held, Owed, Pending};
 use alloy_primitives::Address;
 use golem_chain::Possession;
 use golem_custody::{BoxError, Mood, Steps};
@@ -84,6 +84,9 @@ pub struct Life {
     /// What it tells once that took effect which is afloat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owed: Vec<Owed>,
+    /// What made it Terminal; none before that, and in what was kept before there was this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_of: Option<DeathTrigger>,
 }
 
 /// Since when a key is in use: what its age counts from (SPEC K3).
@@ -136,6 +139,7 @@ impl Life {
             best: 0,
             inference: 0,
             owed: Vec::new(),
+            ends_of: None,
         }
     }
 
