@@ -37,7 +37,7 @@ use golem_custody::{
     SessionSigner as _, Ticking,
 };
 use golem_delegation::{
-    blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
+    blast_radius::{BlastRadiusError, Dollars, Ended, Life as GrantLife},
     grant::{GrantError, Phase},
 };
 use golem_safety::{Appraisal, Facts};
@@ -412,7 +412,7 @@ impl Golem {
             phase: next.phase,
             vitality: next.clocks.vitality(),
             mood: next.mood,
-            held: sensed.held.clone(),
+            held: self.to_spend(&sensed.held),
             spendable: policy
                 .spend_per_day
                 .saturating_sub(today)
@@ -439,6 +439,35 @@ impl Golem {
         }
     }
 
+    /// What it holds, less what it keeps to live on.
+    fn to_spend(&self, held: &BTreeMap<Address, Held>) -> BTreeMap<Address, Held> {
+        let (mut all, kept) = (held.clone(), u128::from(kept_to_live(&self.costs)));
+        if let Some(money) = all.get_mut(&self.charter.settlement_asset) {
+            let worth = money.worth.saturating_sub(kept);
+            let part = money.amount.saturating_mul(U256::from(worth));
+            money.amount = part.checked_div(U256::from(money.worth)).unwrap_or(U256::ZERO);
+            money.worth = worth;
+        }
+        all
+    }
+
+    /// Why a wish is not paid: it would take what the Golem keeps to live on, whoever wants it. `gone` is what others of this tick took.
+    fn beyond_its_means(&self, sensed: &Sensed, wish: &Wish, gone: u128) -> Option<Denial> {
+        let kept = kept_to_live(&self.costs);
+        let Wish::Swap { sell, micro_dollars, .. } = *wish;
+        if sell != self.charter.settlement_asset || kept == 0 {
+            return None;
+        }
+        // What has no price now is refused for that.
+        let has = sensed.held.get(&sell)?.worth.saturating_sub(gone);
+        if u128::from(micro_dollars).saturating_add(kept.into()) <= has {
+            return None;
+        }
+        let (has, kept) = (Dollars(U256::from(has)), Dollars(U256::from(kept)));
+        let reason = format!("of {has} it keeps {kept} to live on");
+        Some(Denial::new(DenialCode::PolicySpendTransaction, reason))
+    }
+
     pub(crate) async fn step_act(
         &mut self,
         next: &mut Life,
@@ -446,7 +475,7 @@ impl Golem {
         wishes: Vec<Wish>,
         now: u64,
     ) -> Result<Vec<(Wish, Outcome)>, TickError> {
-        let (mut deeds, mut named) = (Vec::new(), 0);
+        let (mut deeds, mut named, mut gone) = (Vec::new(), 0, 0_u128);
         for wish in wishes {
             // Its owner is asked about one of this aim, or has just said no to it.
             let aim = Aim::of(&wish);
@@ -454,8 +483,16 @@ impl Golem {
                 continue;
             }
             let intent = self.name_of_wish(&mut named).await?;
-            let outcome = match calls(&self.node, &self.charter, &sensed.facts, &wish).await? {
+            let calls = match self.beyond_its_means(sensed, &wish, gone) {
+                Some(denial) => Err(denial),
+                None => calls(&self.node, &self.charter, &sensed.facts, &wish).await?,
+            };
+            let outcome = match calls {
                 Ok(calls) => {
+                    let Wish::Swap { sell, micro_dollars, .. } = wish;
+                    if sell == self.charter.settlement_asset {
+                        gone = gone.saturating_add(micro_dollars.into());
+                    }
                     self.sets_out(intent, &wish, now).await?;
                     let wanted = (intent, calls, format!("{wish:?}"));
                     self.act_or_ask(next, aim, wanted, now).await?

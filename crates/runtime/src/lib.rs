@@ -60,5 +60,6 @@ pub use testament::{Deeds, LeftGrant, Lesson, Testament, Worth};
 pub use thanatopsis::{DeathError, Dying, Passing};
 pub use told::Told;
 pub use vitality::{
-    Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, misjudged, phase_of, terminal_at,
+    Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, kept_to_live, misjudged, phase_of,
+    terminal_at,
 };
