@@ -157,11 +157,12 @@ impl Golem {
     pub(crate) async fn go_on_asking(
         &self,
         next: &mut Life,
-        may_write: bool,
+        (may_write, may_act): (bool, bool),
         now: u64,
     ) -> Result<Vec<(Wish, Outcome)>, TickError> {
         let mut deeds = Vec::new();
         for pending in next.pending.clone() {
+            let may = if pending.aim == Aim::Gas { may_write } else { may_act };
             let outcome = match self.fate(pending.intent).await? {
                 Fate::Ended(ending) => Some(self.ended(next, &pending, ending, now).await?),
                 Fate::Open => None,
@@ -174,7 +175,7 @@ impl Golem {
                     forget(next, pending.intent);
                     None
                 }
-                Fate::Unknown if may_write && pending.waits(now) => {
+                Fate::Unknown if may && pending.waits(now) => {
                     Some(self.propose_again(next, &pending, now).await?)
                 }
                 Fate::Unknown => None,

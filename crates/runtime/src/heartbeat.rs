@@ -21,7 +21,7 @@ use crate::{
     Aim, Clocks, DeathTrigger, Economy, FabricError, Felt, Golem, GolemEvent, Held, Life,
     ObservingCause, Outcome, Owed, Pace, Thought, WHOLE, Wish, World,
     approval::still_waits,
-    beyond, chance, crash, feel, flow, gain, misjudged, moved,
+    beyond, chance, crash, feel, flow, gain, kept_to_live, misjudged, moved,
     owed::Before,
     phase_of, terminal_at,
     wish::{calls, held},
@@ -32,9 +32,9 @@ use bardo_store::StoreError;
 use golem_chain::{ChainFault, Entry, Possession, environment, observe};
 use golem_custody::{
     Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError,
-    CustodyMode, Heading, Holding, IntentId, Judged, JudgedHead, KeyCustody, Metabolism, Mood,
-    Onboarding, OnboardingError, OnboardingSteps, RegistryUpdate, RotationError, RunwayError, Says,
-    SessionSigner as _, Ticking,
+    CustodyMode, Denial, DenialCode, Heading, Holding, IntentId, Judged, JudgedHead, KeyCustody,
+    Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps, RegistryUpdate, RotationError,
+    RunwayError, Says, SessionSigner as _, Ticking,
 };
 use golem_delegation::{
     blast_radius::{BlastRadiusError, Dollars, Ended, Life as GrantLife},
@@ -161,17 +161,21 @@ impl Golem {
         self.step_feel(&mut next, &sensed);
         let Lived { observing, economy, fed } =
             self.step_live(&mut next, &sensed, (mode, saw_feed), now).await?;
+        let reserve = self.sense_reserve(sensed.possessions.as_deref()).await?;
+        let spares = self.spare(&mut next, reserve, now).await?;
         if observing.is_none() {
             self.step_tell(&mut next, &sensed, fed, now).await?;
         }
         self.asleep = next.dreaming;
         let may_write = observing.is_none() && !next.dreaming && next.phase < Phase::Terminal;
-        deeds.extend(self.go_on_asking(&mut next, may_write, now).await?);
+        // Below its death's reserve it does what that needs: gas money is asked for, and nothing else.
+        let may_act = may_write && !spares;
+        deeds.extend(self.go_on_asking(&mut next, (may_write, may_act), now).await?);
         if may_write {
             self.step_sustain(&mut next, &sensed, now).await?;
         }
         let mut wishes =
-            if may_write { self.step_think(&mut next, &sensed, now).await? } else { Vec::new() };
+            if may_act { self.step_think(&mut next, &sensed, now).await? } else { Vec::new() };
         // What was done before this tick was interrupted, or its owner has just answered, is not wanted again in it.
         wishes.retain(|wish| deeds.iter().all(|(done, _)| Aim::of(done) != Aim::of(wish)));
         deeds.extend(self.step_act(&mut next, &sensed, wishes, now).await?);
@@ -355,18 +359,20 @@ impl Golem {
         let (state, score) = (&entry.state, next.clocks.vitality());
         let old = entry.age() > u64::from(self.charter.staleness) / 2;
         let moved = state.score.abs_diff(score) >= WORTH_TELLING;
+        let spares = next.is_sparing() && next.phase < Phase::Terminal;
         let mut words = Vec::new();
-        if next.phase != state.phase || moved || old {
+        if next.phase != state.phase || ((moved || old) && !spares) {
             let phase = next.phase;
             let event = GolemEvent::VitalityReported { phase, score };
             words.push(("vitality", Says::Vitality { phase, score }, event));
         }
-        if farther(state.mood, next.mood) >= WORTH_FEELING {
+        if farther(state.mood, next.mood) >= WORTH_FEELING && !spares {
             let Mood { pleasure, arousal, dominance } = next.mood;
             let event = GolemEvent::MoodChanged { pleasure, arousal, dominance };
             words.push(("mood", Says::Feels(next.mood), event));
         }
-        if state.dreaming != next.dreaming {
+        // That it woke is said: asleep on the register, it could not settle.
+        if state.dreaming != next.dreaming && !(spares && next.dreaming) {
             let event = if next.dreaming {
                 let until = self.rhythm.next_turn(next.born, now).unwrap_or(now);
                 GolemEvent::DreamBegan { until }
@@ -545,6 +551,7 @@ impl Golem {
     ) -> Result<Ticked, TickError> {
         self.tell_of_custody(&mut next, observing).await?;
         if observing.is_none()
+            && !next.is_sparing()
             && now.saturating_sub(next.anchored_at) >= ANCHOR
             && self.anchor().await?
         {

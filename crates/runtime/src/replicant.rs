@@ -368,6 +368,9 @@ impl Golem {
         if self.lane.is_none() {
             return no(DenialCode::NotTheDelegate, "it looks on, and has nothing to hand on");
         }
+        if self.life.is_sparing() {
+            return no(DenialCode::NoGas, "its key has no more than its own death costs");
+        }
         let Introduced { introduction, proof } = introduced;
         if *introduction != self.introduction(introduction.child, introduction.nonce) {
             let reason = "it introduces itself to another parent, or on another chain";
