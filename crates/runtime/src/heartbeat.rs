@@ -161,6 +161,10 @@ impl Golem {
         self.step_feel(&mut next, &sensed);
         let Lived { observing, economy, fed } =
             self.step_live(&mut next, &sensed, (mode, saw_feed), now).await?;
+        if next.phase == Phase::Terminal && next.ends_of.is_none() {
+            let by_another = self.life.phase < Phase::Terminal && !by_itself;
+            next.ends_of = Some(ends_of(by_another, &next.clocks, &economy));
+        }
         let reserve = self.sense_reserve(sensed.possessions.as_deref()).await?;
         let spares = self.spare(&mut next, reserve, now).await?;
         if observing.is_none() {
@@ -180,10 +184,6 @@ impl Golem {
         wishes.retain(|wish| deeds.iter().all(|(done, _)| Aim::of(done) != Aim::of(wish)));
         deeds.extend(self.step_act(&mut next, &sensed, wishes, now).await?);
         crash::at("heartbeat.acted");
-        if next.phase == Phase::Terminal && next.ends_of.is_none() {
-            let by_another = self.life.phase < Phase::Terminal && !by_itself;
-            next.ends_of = Some(ends_of(by_another, &next.clocks, &economy));
-        }
         let over = sensed.ended.is_some();
         let dies_of = if over { Some(DeathTrigger::GrantEnded) } else { next.ends_of };
         let ticked = self.step_record(next, &sensed, observing, deeds, now).await?;

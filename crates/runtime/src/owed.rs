@@ -10,9 +10,12 @@
 //!                                 └─ killed, or a fault behind it: done again, the tick counts it as done, whatever it wants then
 //! ```
 
-use crate::{Golem, GolemEvent, Life, Outcome, TickError, Wish, approval::Fate, crash};
+use crate::{
+    DeathTrigger, Golem, GolemEvent, Life, Outcome, TickError, Wish, approval::Fate, crash,
+};
 use alloy_primitives::Address;
 use golem_custody::{Books as _, Ending, IntentId, Steps as _};
+use golem_delegation::grant::Phase;
 use serde::{Deserialize, Serialize};
 
 /// Where the promises of a tick are kept while it goes on.
@@ -48,6 +51,9 @@ struct Promises {
     tick: u64,
     /// Whether it saw a Feed.
     fed: bool,
+    /// What made it Terminal, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ends_of: Option<DeathTrigger>,
     /// All of them.
     owed: Vec<Owed>,
     /// What it wanted and set out.
@@ -76,6 +82,10 @@ impl Golem {
             lane.look_back().await;
         }
         self.keep_word(next, now).await?;
+        // Told before it was written down; what its clocks say by now is another matter.
+        if next.seen == Some(Phase::Terminal) {
+            next.ends_of = next.ends_of.or(kept.ends_of);
+        }
         let mut deeds = Vec::new();
         for Wanted { intent, wish, at } in kept.wanted {
             if let Some(outcome) = self.outcome_before(intent).await? {
@@ -141,6 +151,7 @@ impl Golem {
         let (version, mut kept) = self.promises_of_this_tick().await?;
         add(&mut next.owed, owed);
         kept.fed |= fed;
+        kept.ends_of = next.ends_of;
         kept.owed.clone_from(&next.owed);
         self.keep_promises(version, &kept, now).await
     }
