@@ -174,17 +174,21 @@ impl Golem {
         let may_write = observing.is_none() && !next.dreaming && next.phase < Phase::Terminal;
         // Below its death's reserve it does what that needs: gas money is asked for, and nothing else.
         let may_act = may_write && !spares;
+        // Nothing is wanted under a grant that is over, and nobody who cannot say what he wants holds up a death.
+        let over = sensed.ended.is_some();
         deeds.extend(self.go_on_asking(&mut next, (may_write, may_act), now).await?);
         if may_write {
             self.step_sustain(&mut next, &sensed, now).await?;
         }
-        let mut wishes =
-            if may_act { self.step_think(&mut next, &sensed, now).await? } else { Vec::new() };
+        let mut wishes = if may_act && !over {
+            self.step_think(&mut next, &sensed, now).await?
+        } else {
+            Vec::new()
+        };
         // What was done before this tick was interrupted, or its owner has just answered, is not wanted again in it.
         wishes.retain(|wish| deeds.iter().all(|(done, _)| Aim::of(done) != Aim::of(wish)));
         deeds.extend(self.step_act(&mut next, &sensed, wishes, now).await?);
         crash::at("heartbeat.acted");
-        let over = sensed.ended.is_some();
         let dies_of = if over { Some(DeathTrigger::GrantEnded) } else { next.ends_of };
         let ticked = self.step_record(next, &sensed, observing, deeds, now).await?;
         Ok(Ticked { dies_of, ..ticked })
