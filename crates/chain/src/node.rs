@@ -532,6 +532,11 @@ impl Node {
         self.provider.get_balance(address).await.map_err(rpc("a balance"))
     }
 
+    /// Most that a rollup charges for a transaction with so many bytes of calldata, beside its gas, in wei; nothing elsewhere.
+    pub async fn data_fee(&self, bytes: usize) -> Result<U256, ChainFault> {
+        crate::foresight::toll::of_transaction(self, bytes, false).await
+    }
+
     /// The newest block.
     pub async fn head(&self) -> Result<BlockRef, ChainFault> {
         let header = self.header().await?;

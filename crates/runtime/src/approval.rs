@@ -157,11 +157,12 @@ impl Golem {
     pub(crate) async fn go_on_asking(
         &self,
         next: &mut Life,
-        may_write: bool,
+        (may_write, may_act): (bool, bool),
         now: u64,
     ) -> Result<Vec<(Wish, Outcome)>, TickError> {
         let mut deeds = Vec::new();
         for pending in next.pending.clone() {
+            let may = if pending.aim == Aim::Gas { may_write } else { may_act };
             let outcome = match self.fate(pending.intent).await? {
                 Fate::Ended(ending) => Some(self.ended(next, &pending, ending, now).await?),
                 Fate::Open => None,
@@ -174,7 +175,7 @@ impl Golem {
                     forget(next, pending.intent);
                     None
                 }
-                Fate::Unknown if may_write && pending.waits(now) => {
+                Fate::Unknown if may && pending.waits(now) => {
                     Some(self.propose_again(next, &pending, now).await?)
                 }
                 Fate::Unknown => None,
@@ -311,7 +312,7 @@ impl Golem {
     }
 
     /// What the books have of a name.
-    async fn fate(&self, intent: IntentId) -> Result<Fate, TickError> {
+    pub(crate) async fn fate(&self, intent: IntentId) -> Result<Fate, TickError> {
         if let Some(ending) = self.store.ended(intent).await.map_err(TickError::Books)? {
             return Ok(Fate::Ended(ending));
         }
@@ -323,7 +324,7 @@ impl Golem {
 
 /// How far the books are with a name.
 #[derive(Debug, PartialEq)]
-enum Fate {
+pub(crate) enum Fate {
     Unknown,
     Open,
     Ended(Ending),

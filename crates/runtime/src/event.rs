@@ -4,7 +4,7 @@
 //! record is there already, because the store or a machine of steps wrote it when it happened, and it is read as what it means. So
 //! what custody does is told without custody telling it, never twice and never forgotten.
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use golem_custody::{
     Balance, CustodyMode, ExpiryKind, IntentId, Observing, RotationReason, Route, SettlementKind,
 };
@@ -247,6 +247,21 @@ events! {
         remaining_bps: u16,
         /// For how many operations like those before.
         estimated_operations_left: u64,
+    }
+
+    /// Its key has less than its death costs: it does only what that needs.
+    DeathReserveShort = "deathReserveShort", Said {
+        /// What its death costs, in wei.
+        needed: U256,
+        /// What its key has, in wei.
+        balance: U256,
+    }
+    /// Its key can pay for its death again.
+    DeathReserveRestored = "deathReserveRestored", Said {
+        /// What its death costs, in wei.
+        needed: U256,
+        /// What its key has, in wei.
+        balance: U256,
     }
 
     // Keys and grants.

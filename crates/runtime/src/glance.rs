@@ -1,8 +1,8 @@
 //! A Golem as its archive has it: for its owner, while it runs and after.
 
 use crate::{
-    Child, Dying, GolemEvent, Life, golem::newest_of, life, replicant, runner::end_of,
-    sustenance::RENEWED, thanatopsis, told::machine_of,
+    Child, Dying, GolemEvent, Life, golem::newest_of, life, replicant, replicant::Roll,
+    runner::end_of, sustenance::RENEWED, thanatopsis, told::machine_of,
 };
 use alloy_primitives::{Address, B256};
 use bardo_store::{Archive, StoreError};
@@ -153,7 +153,7 @@ impl Glance {
 }
 
 fn children(archive: &Archive) -> Result<Vec<Child>, GlanceError> {
-    let keys: Vec<Address> = read(archive, replicant::CELL)?.unwrap_or_default();
+    let Roll { keys, .. } = read(archive, replicant::CELL)?.unwrap_or_default();
     let mut all = Vec::new();
     for key in keys {
         let unread = |source| GlanceError::Unread { what: "a child", source };

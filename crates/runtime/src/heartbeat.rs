@@ -14,13 +14,16 @@
 //! ```
 //!
 //! Everything that a tick does has a name made of the tick's number, and what a day costs one of its day. A process that ends in the middle does the same tick again, and
-//! the books take no name twice: at most one tick is lost, and nothing is doubled.
+//! the books take no name twice: at most one tick is lost, and nothing is doubled. What it wanted is written down before it is set out, and counts as done in the
+//! tick that is done again, whatever that one wants.
 
 use crate::{
     Aim, Clocks, DeathTrigger, Economy, FabricError, Felt, Golem, GolemEvent, Held, Life,
     ObservingCause, Outcome, Owed, Pace, Thought, WHOLE, Wish, World,
     approval::still_waits,
-    beyond, chance, crash, feel, flow, gain, misjudged, moved, phase_of, terminal_at,
+    beyond, chance, crash, feel, flow, gain, kept_to_live, misjudged, moved,
+    owed::Before,
+    phase_of, terminal_at,
     wish::{calls, held},
 };
 use alloy_primitives::{Address, U256};
@@ -28,13 +31,13 @@ use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::StoreError;
 use golem_chain::{ChainFault, Entry, Possession, environment, observe};
 use golem_custody::{
-    Acting, Audit as _, Books as _, BoxError, ChoiceError, Custody as _, CustodyChoice,
-    CustodyError, CustodyMode, Denial, DenialCode, Ending, Heading, Holding, IntentId, Judged,
-    JudgedHead, KeyCustody, Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps,
-    RegistryUpdate, RotationError, RunwayError, Says, SessionSigner as _, Ticking,
+    Acting, Audit as _, BoxError, ChoiceError, Custody as _, CustodyChoice, CustodyError,
+    CustodyMode, Denial, DenialCode, Heading, Holding, IntentId, Judged, JudgedHead, KeyCustody,
+    Metabolism, Mood, Onboarding, OnboardingError, OnboardingSteps, RegistryUpdate, RotationError,
+    RunwayError, Says, SessionSigner as _, Ticking,
 };
 use golem_delegation::{
-    blast_radius::{BlastRadiusError, Ended, Life as GrantLife},
+    blast_radius::{BlastRadiusError, Dollars, Ended, Life as GrantLife},
     grant::{GrantError, Phase},
 };
 use golem_safety::{Appraisal, Facts};
@@ -151,26 +154,42 @@ impl Golem {
         let now = self.now();
         let mode = self.step_wake(now).await?;
         let mut next = self.life.clone();
-        let saw_feed = self.recall(&mut next, now).await?;
+        let Before { fed: saw_feed, mut deeds } = self.recall(&mut next, now).await?;
+        // What the registry has by this very tick's word is not its owner's.
+        let by_itself = next.seen == Some(Phase::Terminal);
         let sensed = self.step_sense(now).await?;
         self.step_feel(&mut next, &sensed);
         let Lived { observing, economy, fed } =
             self.step_live(&mut next, &sensed, (mode, saw_feed), now).await?;
+        if next.phase == Phase::Terminal && next.ends_of.is_none() {
+            let by_another = self.life.phase < Phase::Terminal && !by_itself;
+            next.ends_of = Some(ends_of(by_another, &next.clocks, &economy));
+        }
+        let reserve = self.sense_reserve(sensed.possessions.as_deref()).await?;
+        let spares = self.spare(&mut next, reserve, now).await?;
         if observing.is_none() {
             self.step_tell(&mut next, &sensed, fed, now).await?;
         }
         self.asleep = next.dreaming;
         let may_write = observing.is_none() && !next.dreaming && next.phase < Phase::Terminal;
-        let mut deeds = self.go_on_asking(&mut next, may_write, now).await?;
+        // Below its death's reserve it does what that needs: gas money is asked for, and nothing else.
+        let may_act = may_write && !spares;
+        // Nothing is wanted under a grant that is over, and nobody who cannot say what he wants holds up a death.
+        let over = sensed.ended.is_some();
+        deeds.extend(self.go_on_asking(&mut next, (may_write, may_act), now).await?);
         if may_write {
             self.step_sustain(&mut next, &sensed, now).await?;
         }
-        let mut wishes =
-            if may_write { self.step_think(&mut next, &sensed, now).await? } else { Vec::new() };
-        // What its owner has just answered is not wanted again in the same tick.
+        let mut wishes = if may_act && !over {
+            self.step_think(&mut next, &sensed, now).await?
+        } else {
+            Vec::new()
+        };
+        // What was done before this tick was interrupted, or its owner has just answered, is not wanted again in it.
         wishes.retain(|wish| deeds.iter().all(|(done, _)| Aim::of(done) != Aim::of(wish)));
         deeds.extend(self.step_act(&mut next, &sensed, wishes, now).await?);
-        let dies_of = dies_of(self.life.phase, &next, &sensed, &economy);
+        crash::at("heartbeat.acted");
+        let dies_of = if over { Some(DeathTrigger::GrantEnded) } else { next.ends_of };
         let ticked = self.step_record(next, &sensed, observing, deeds, now).await?;
         Ok(Ticked { dies_of, ..ticked })
     }
@@ -344,18 +363,20 @@ impl Golem {
         let (state, score) = (&entry.state, next.clocks.vitality());
         let old = entry.age() > u64::from(self.charter.staleness) / 2;
         let moved = state.score.abs_diff(score) >= WORTH_TELLING;
+        let spares = next.is_sparing() && next.phase < Phase::Terminal;
         let mut words = Vec::new();
-        if next.phase != state.phase || moved || old {
+        if next.phase != state.phase || ((moved || old) && !spares) {
             let phase = next.phase;
             let event = GolemEvent::VitalityReported { phase, score };
             words.push(("vitality", Says::Vitality { phase, score }, event));
         }
-        if farther(state.mood, next.mood) >= WORTH_FEELING {
+        if farther(state.mood, next.mood) >= WORTH_FEELING && !spares {
             let Mood { pleasure, arousal, dominance } = next.mood;
             let event = GolemEvent::MoodChanged { pleasure, arousal, dominance };
             words.push(("mood", Says::Feels(next.mood), event));
         }
-        if state.dreaming != next.dreaming {
+        // That it woke is said: asleep on the register, it could not settle.
+        if state.dreaming != next.dreaming && !(spares && next.dreaming) {
             let event = if next.dreaming {
                 let until = self.rhythm.next_turn(next.born, now).unwrap_or(now);
                 GolemEvent::DreamBegan { until }
@@ -401,7 +422,7 @@ impl Golem {
             phase: next.phase,
             vitality: next.clocks.vitality(),
             mood: next.mood,
-            held: sensed.held.clone(),
+            held: self.to_spend(&sensed.held),
             spendable: policy
                 .spend_per_day
                 .saturating_sub(today)
@@ -428,6 +449,35 @@ impl Golem {
         }
     }
 
+    /// What it holds, less what it keeps to live on.
+    fn to_spend(&self, held: &BTreeMap<Address, Held>) -> BTreeMap<Address, Held> {
+        let (mut all, kept) = (held.clone(), u128::from(kept_to_live(&self.costs)));
+        if let Some(money) = all.get_mut(&self.charter.settlement_asset) {
+            let worth = money.worth.saturating_sub(kept);
+            let part = money.amount.saturating_mul(U256::from(worth));
+            money.amount = part.checked_div(U256::from(money.worth)).unwrap_or(U256::ZERO);
+            money.worth = worth;
+        }
+        all
+    }
+
+    /// Why a wish is not paid: it would take what the Golem keeps to live on, whoever wants it. `gone` is what others of this tick took.
+    fn beyond_its_means(&self, sensed: &Sensed, wish: &Wish, gone: u128) -> Option<Denial> {
+        let kept = kept_to_live(&self.costs);
+        let Wish::Swap { sell, micro_dollars, .. } = *wish;
+        if sell != self.charter.settlement_asset || kept == 0 {
+            return None;
+        }
+        // What has no price now is refused for that.
+        let has = sensed.held.get(&sell)?.worth.saturating_sub(gone);
+        if u128::from(micro_dollars).saturating_add(kept.into()) <= has {
+            return None;
+        }
+        let (has, kept) = (Dollars(U256::from(has)), Dollars(U256::from(kept)));
+        let reason = format!("of {has} it keeps {kept} to live on");
+        Some(Denial::new(DenialCode::PolicySpendTransaction, reason))
+    }
+
     pub(crate) async fn step_act(
         &mut self,
         next: &mut Life,
@@ -435,16 +485,25 @@ impl Golem {
         wishes: Vec<Wish>,
         now: u64,
     ) -> Result<Vec<(Wish, Outcome)>, TickError> {
-        let mut deeds = Vec::new();
-        for (number, wish) in wishes.into_iter().enumerate() {
+        let (mut deeds, mut named, mut gone) = (Vec::new(), 0, 0_u128);
+        for wish in wishes {
             // Its owner is asked about one of this aim, or has just said no to it.
             let aim = Aim::of(&wish);
             if next.pending.iter().any(|pending| pending.aim == aim) {
                 continue;
             }
-            let intent = self.name("wish", number);
-            let outcome = match calls(&self.node, &self.charter, &sensed.facts, &wish).await? {
+            let intent = self.name_of_wish(&mut named).await?;
+            let calls = match self.beyond_its_means(sensed, &wish, gone) {
+                Some(denial) => Err(denial),
+                None => calls(&self.node, &self.charter, &sensed.facts, &wish).await?,
+            };
+            let outcome = match calls {
                 Ok(calls) => {
+                    let Wish::Swap { sell, micro_dollars, .. } = wish;
+                    if sell == self.charter.settlement_asset {
+                        gone = gone.saturating_add(micro_dollars.into());
+                    }
+                    self.sets_out(intent, &wish, now).await?;
                     let wanted = (intent, calls, format!("{wish:?}"));
                     self.act_or_ask(next, aim, wanted, now).await?
                 }
@@ -453,26 +512,10 @@ impl Golem {
                     Outcome::Refused(vec![denial])
                 }
             };
-            let outcome = self.as_before(intent, outcome).await?;
             self.learn(next, &outcome, now);
             deeds.push((wish, outcome));
         }
         Ok(deeds)
-    }
-
-    /// A name that was used is a deed of this very tick, done before a crash: it counts as that. One that was given up is none, and
-    /// wanted again.
-    async fn as_before(&self, intent: IntentId, outcome: Outcome) -> Result<Outcome, TickError> {
-        let used = |denial: &Denial| denial.code == DenialCode::IntentUsed;
-        match outcome {
-            Outcome::Refused(denials) if denials.iter().any(used) => {
-                let ended = self.store.ended(intent).await.map_err(TickError::Books)?;
-                let undone =
-                    matches!(ended, Some(Ending::Failed { .. } | Ending::Abandoned { .. }));
-                Ok(if undone { Outcome::Refused(denials) } else { Outcome::Done })
-            }
-            other => Ok(other),
-        }
     }
 
     /// What an outcome teaches, and how it feels.
@@ -512,6 +555,7 @@ impl Golem {
     ) -> Result<Ticked, TickError> {
         self.tell_of_custody(&mut next, observing).await?;
         if observing.is_none()
+            && !next.is_sparing()
             && now.saturating_sub(next.anchored_at) >= ANCHOR
             && self.anchor().await?
         {
@@ -625,24 +669,17 @@ fn farther(one: Mood, other: Mood) -> i8 {
         .max(apart(one.dominance, other.dominance))
 }
 
-/// What it dies of: a life at its end, or a grant that is over.
-fn dies_of(before: Phase, next: &Life, sensed: &Sensed, economy: &Economy) -> Option<DeathTrigger> {
-    if sensed.ended.is_some() {
-        return Some(DeathTrigger::GrantEnded);
+/// What made a life Terminal: the least of its clocks, or whoever wrote what none of them says.
+fn ends_of(by_another: bool, clocks: &Clocks, economy: &Economy) -> DeathTrigger {
+    if by_another && phase_of(clocks.vitality()) < Phase::Terminal {
+        return DeathTrigger::OwnerKillSwitch;
     }
-    if next.phase < Phase::Terminal {
-        return None;
-    }
-    // None of its clocks says so: somebody else wrote it.
-    if before < Phase::Terminal && phase_of(next.clocks.vitality()) < Phase::Terminal {
-        return Some(DeathTrigger::OwnerKillSwitch);
-    }
-    let Clocks { economic, epistemic, stochastic } = next.clocks;
-    Some(if economic <= epistemic.min(stochastic) {
+    let Clocks { economic, epistemic, stochastic } = *clocks;
+    if economic <= epistemic.min(stochastic) {
         economy.cause()
     } else if epistemic <= stochastic {
         DeathTrigger::Staleness
     } else {
         DeathTrigger::Age
-    })
+    }
 }

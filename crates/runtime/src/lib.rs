@@ -18,6 +18,7 @@ mod mood;
 mod notice;
 mod owed;
 mod replicant;
+mod reserve;
 mod rhythm;
 mod runner;
 mod strategist;
@@ -50,6 +51,7 @@ pub use replicant::{
     Child, Errand, Inheritance, Introduced, MOST_REPLICANTS, Rearing, Replicant, Spawning, Stirred,
     Upbringing,
 };
+pub use reserve::{DeathReserve, death_gas, death_reserve};
 pub use rhythm::{Dreams, Pace, Rhythm, RhythmError};
 pub use runner::{Ending, Pulse};
 pub use strategist::{Counsel, Dca, Held, Model, Rebalance, Strategist, Thought, Wish, World};
@@ -60,5 +62,6 @@ pub use testament::{Deeds, LeftGrant, Lesson, Testament, Worth};
 pub use thanatopsis::{DeathError, Dying, Passing};
 pub use told::Told;
 pub use vitality::{
-    Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, misjudged, phase_of, terminal_at,
+    Clocks, Economy, Experience, THRESHOLDS, WHOLE, chance, kept_to_live, misjudged, phase_of,
+    terminal_at,
 };

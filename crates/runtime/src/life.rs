@@ -1,6 +1,6 @@
 //! What a Golem has to know of itself from one tick to the next, on disk between them.
 
-use crate::{Clocks, Earnings, Experience, Held, Owed, Pending};
+use crate::{Clocks, DeathReserve, DeathTrigger, Earnings, Experience, Held, Owed, Pending};
 use alloy_primitives::Address;
 use golem_chain::Possession;
 use golem_custody::{BoxError, Mood, Steps};
@@ -84,6 +84,12 @@ pub struct Life {
     /// What it tells once that took effect which is afloat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owed: Vec<Owed>,
+    /// What made it Terminal; none before that, and in what was kept before there was this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_of: Option<DeathTrigger>,
+    /// What its death would cost its key, and what that has (SPEC L5); none before it could act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<DeathReserve>,
 }
 
 /// Since when a key is in use: what its age counts from (SPEC K3).
@@ -136,6 +142,8 @@ impl Life {
             best: 0,
             inference: 0,
             owed: Vec::new(),
+            ends_of: None,
+            reserve: None,
         }
     }
 
@@ -143,6 +151,12 @@ impl Life {
     #[must_use]
     pub const fn peak(&self) -> u64 {
         if self.best == 0 { self.high_water } else { self.best }
+    }
+
+    /// Whether it does only what its death needs, because its key has no more than that costs.
+    #[must_use]
+    pub fn is_sparing(&self) -> bool {
+        self.reserve.is_some_and(|reserve| reserve.is_short())
     }
 
     /// As it was kept, and how often; none before the first tick.

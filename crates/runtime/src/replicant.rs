@@ -50,11 +50,13 @@ const ASKED: &str = "introductions";
 const ASKED_FOR: u64 = 3_600;
 /// Most of these that are open at a time.
 const MOST_ASKED: usize = 32;
+/// Seconds of an hour.
+const HOUR: u64 = 3_600;
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 /// Most that live at a time.
 pub const MOST_REPLICANTS: usize = 16;
-/// How many of those that ended are kept beside the log, for whoever is made in their place.
+/// How many of those that ended are kept beside the log, for whoever is made in their place. Of others their sums are, as long as they count.
 const MOST_ENDED: usize = 16;
 
 /// What a child is made for, and within which bounds.
@@ -158,6 +160,81 @@ impl Child {
     }
 }
 
+/// Which children are kept, and what those that are not any more have spent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, from = "KeptRoll")]
+pub(crate) struct Roll {
+    /// Their keys, the oldest first.
+    pub(crate) keys: Vec<Address>,
+    /// Sums of those that are forgotten, as long as they count.
+    forgotten: Vec<Forgotten>,
+}
+
+/// The same on the disk.
+#[derive(Deserialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum KeptRoll {
+    /// Of before there were sums.
+    Keys(Vec<Address>),
+    /// Of since.
+    Whole { keys: Vec<Address>, forgotten: Vec<Forgotten> },
+}
+
+impl From<KeptRoll> for Roll {
+    fn from(kept: KeptRoll) -> Self {
+        match kept {
+            KeptRoll::Keys(keys) => Self { keys, forgotten: Vec::new() },
+            KeptRoll::Whole { keys, forgotten } => Self { keys, forgotten },
+        }
+    }
+}
+
+/// What children of one key have spent that ended within an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Forgotten {
+    /// The key of their parent that they hung on: as long as that is in use, they count for it.
+    parent: Address,
+    /// When the last of them ended: they count for the day as long as children do.
+    at: u64,
+    /// In micro-dollars.
+    spent: u64,
+}
+
+impl Roll {
+    /// Its sum takes the place of a child that ended.
+    fn forget(&mut self, child: &Child) {
+        let Upbringing::Ended { at, spent, .. } = child.upbringing else { return };
+        let parent = child.above.delegate;
+        let same = |one: &&mut Forgotten| one.parent == parent && one.at / HOUR == at / HOUR;
+        if let Some(known) = self.forgotten.iter_mut().find(same) {
+            *known = Forgotten {
+                parent,
+                at: known.at.max(at),
+                spent: known.spent.saturating_add(spent),
+            };
+        } else if spent > 0 {
+            self.forgotten.push(Forgotten { parent, at, spent });
+        }
+    }
+
+    /// What counts for neither a day nor the key in use is left out, and what counts for that key alone is one sum.
+    fn tidy(&mut self, key: Address, now: u64) {
+        let (days, old): (Vec<_>, Vec<_>) =
+            self.forgotten.drain(..).partition(|one| counts_for_the_day(one.at, now));
+        let of_key = old.iter().filter(|one| one.parent == key);
+        let at = of_key.clone().map(|one| one.at).max();
+        let spent = of_key.fold(0, |sum: u64, one| sum.saturating_add(one.spent));
+        self.forgotten = at.map(|at| Forgotten { parent: key, at, spent }).into_iter().collect();
+        self.forgotten.extend(days);
+    }
+}
+
+/// Whether what a child spent that ended then counts for this day's sum.
+const fn counts_for_the_day(at: u64, now: u64) -> bool {
+    at.saturating_add(DAY) >= now
+}
+
 /// What became of a wish for a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -225,24 +302,24 @@ impl Golem {
 
     /// Its children, the oldest first; of those that ended, the last ones.
     pub async fn children(&self) -> Result<Vec<Child>, TickError> {
-        Ok(self.read_children().await?.1)
+        Ok(self.read_children().await?.2)
     }
 
     /// Which ones there are is one record, and each of them another: all of them in one would be longer than a record may be.
-    async fn read_children(&self) -> Result<(u64, Vec<Child>), TickError> {
+    async fn read_children(&self) -> Result<(u64, Roll, Vec<Child>), TickError> {
         let Some(step) = self.store.load(CELL).await.map_err(TickError::Books)? else {
-            return Ok((0, Vec::new()));
+            return Ok((0, Roll::default(), Vec::new()));
         };
         let unread = |error: serde_json::Error| TickError::Books(error.into());
-        let keys: Vec<Address> = serde_json::from_value(step.value).map_err(unread)?;
+        let roll: Roll = serde_json::from_value(step.value).map_err(unread)?;
         let mut all = Vec::new();
-        for key in keys {
-            let kept = self.store.load(&cell_of(key)).await.map_err(TickError::Books)?;
+        for key in &roll.keys {
+            let kept = self.store.load(&cell_of(*key)).await.map_err(TickError::Books)?;
             if let Some(kept) = kept {
                 all.push(serde_json::from_value(kept.value).map_err(unread)?);
             }
         }
-        Ok((step.version, all))
+        Ok((step.version, roll, all))
     }
 
     /// Writes down what became of one, in the place of what was known of its key. One that is not in the list yet is nobody: nothing is
@@ -254,7 +331,7 @@ impl Golem {
         let value = serde_json::to_value(child).map_err(unread)?;
         let from = known.map_or(0, |known| known.version);
         self.store.advance(&cell, from, &value, self.now()).await.map_err(TickError::Books)?;
-        let (version, mut all) = self.read_children().await?;
+        let (version, mut roll, mut all) = self.read_children().await?;
         if all.iter().any(|one| one.key == child.key) {
             return Ok(());
         }
@@ -263,11 +340,15 @@ impl Golem {
         let mut over = all.iter().filter(|one| ended(one)).count().saturating_sub(MOST_ENDED);
         all.retain(|one| {
             let forgotten = over > 0 && ended(one);
+            if forgotten {
+                roll.forget(one);
+            }
             over = over.saturating_sub(usize::from(forgotten));
             !forgotten
         });
-        let keys: Vec<Address> = all.iter().map(|one| one.key).collect();
-        let value = serde_json::to_value(&keys).map_err(unread)?;
+        roll.keys = all.iter().map(|one| one.key).collect();
+        roll.tidy(self.grant.delegate, self.now());
+        let value = serde_json::to_value(&roll).map_err(unread)?;
         self.store.advance(CELL, version, &value, self.now()).await.map_err(TickError::Books)
     }
 
@@ -367,6 +448,9 @@ impl Golem {
         }
         if self.lane.is_none() {
             return no(DenialCode::NotTheDelegate, "it looks on, and has nothing to hand on");
+        }
+        if self.life.is_sparing() {
+            return no(DenialCode::NoGas, "its key has no more than its own death costs");
         }
         let Introduced { introduction, proof } = introduced;
         if *introduction != self.introduction(introduction.child, introduction.nonce) {
@@ -594,13 +678,22 @@ impl Golem {
     /// it lives and a day longer.
     pub(crate) async fn spent_by_children(&self) -> Result<Spent, TickError> {
         let mut all = Spent::default();
-        for child in &self.children().await? {
+        let (_, roll, children) = self.read_children().await?;
+        for Forgotten { parent, at, spent } in roll.forgotten {
+            if parent == self.grant.delegate {
+                all.session = all.session.saturating_add(spent);
+            }
+            if counts_for_the_day(at, self.now()) {
+                all.day = all.day.saturating_add(spent);
+            }
+        }
+        for child in &children {
             let spent = self.spent_by(child).await?;
             if child.above.delegate == self.grant.delegate {
                 all.session = all.session.saturating_add(spent);
             }
             let over = match child.upbringing {
-                Upbringing::Ended { at, .. } => at.saturating_add(DAY) < self.now(),
+                Upbringing::Ended { at, .. } => !counts_for_the_day(at, self.now()),
                 Upbringing::Asked | Upbringing::Living => false,
             };
             if !over {

@@ -7,7 +7,7 @@ use crate::{
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use golem_chain::{End, Heads, WatchFault, ended, watch};
 use golem_custody::Denial;
-use golem_delegation::Delegation;
+use golem_delegation::{Delegation, grant::Phase};
 use std::{
     error::Error,
     pin::{Pin, pin},
@@ -16,6 +16,8 @@ use std::{
 
 /// Most that a pause after a fault is doubled.
 const MOST_DOUBLED: u32 = 6;
+/// Longest pause after a fault, and between two tries of a death, in seconds: however rarely it ticks, what was away is back sooner.
+const MOST_PAUSE: u64 = 300;
 
 /// What is to be said of a life as it goes on.
 #[derive(Debug)]
@@ -108,8 +110,10 @@ impl Golem {
         }
         faults = 0;
         let mut watched = true;
-        // Whether it can act is another than when it was last awake, as of a key that went with its process: it looks at once.
-        let mut at_once = self.lane.is_some() == self.life.observing.is_some();
+        // Whether it can act is another than when it was last awake, as of a key that went with its process: it looks at once. So does
+        // one in its last phase, that was killed before it accepted its death.
+        let mut at_once = self.lane.is_some() == self.life.observing.is_some()
+            || self.life.phase == Phase::Terminal;
         loop {
             let woken = tokio::select! {
                 biased;
@@ -146,7 +150,7 @@ impl Golem {
             if self.books_stopped(&error, &mut say) {
                 return Ending::BooksStopped;
             }
-            say(Pulse::Faulted { error: &error, pause: pause(&self.rhythm, faults) });
+            say(Pulse::Faulted { error: &error, pause: self.pause(faults, clock.now()) });
             faults = faults.saturating_add(1);
         }
     }
@@ -248,12 +252,20 @@ impl Golem {
         self.tell_of_over(&self.grant, kind_of(&end.cause), now).await
     }
 
-    /// Until there is something to do.
+    /// How long a fault is left alone: never beyond the second in which it has to be awake.
+    fn pause(&self, faults: u32, now: u64) -> Duration {
+        let due = now.saturating_add(pause(&self.rhythm, faults).as_secs());
+        Duration::from_secs(self.not_beyond_its_end(due, now).saturating_sub(now))
+    }
+
+    /// Until there is something to do. After a fault that is the same, and a pause in the place of the next tick's second.
     async fn rests(&self, clock: &Clock, watched: bool, faults: u32) -> Woken {
-        if let Some(before) = faults.checked_sub(1) {
-            clock.passes(pause(&self.rhythm, before)).await;
-            return Woken::Due;
-        }
+        let due = async {
+            match faults.checked_sub(1) {
+                Some(before) => clock.passes(self.pause(before, clock.now())).await,
+                None => clock.reaches(self.life.next_at).await,
+            }
+        };
         let mut heads = Heads::of(self.node.clone(), self.node.each_block());
         let over = async {
             if !watched {
@@ -268,7 +280,7 @@ impl Golem {
             }
         };
         tokio::select! {
-            () = clock.reaches(self.life.next_at) => Woken::Due,
+            () = due => Woken::Due,
             () = came => Woken::Due,
             over = over => match over {
                 Ok(end) => Woken::GrantEnded(end),
@@ -292,8 +304,8 @@ fn unseen(fault: WatchFault) -> TickError {
     }
 }
 
-/// How long a fault is left alone: as the fastest tick at first, twice as long each time, and as usual at most.
+/// How long a fault is left alone: as the fastest tick at first, twice as long each time, and minutes at most.
 fn pause(rhythm: &Rhythm, faults: u32) -> Duration {
     let doubled = rhythm.fastest.saturating_mul(1 << faults.min(MOST_DOUBLED));
-    Duration::from_secs(doubled.min(rhythm.every.max(rhythm.fastest)))
+    Duration::from_secs(doubled.min(rhythm.every).min(MOST_PAUSE))
 }

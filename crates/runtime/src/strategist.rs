@@ -34,7 +34,7 @@ pub struct World {
     pub vitality: u16,
     /// How it feels.
     pub mood: Mood,
-    /// What its account holds, of tokens that have a price now.
+    /// What its account holds, of tokens that have a price now; of what it lives on, less the days of its costs that it keeps.
     pub held: BTreeMap<Address, Held>,
     /// What it may still spend today, in micro-dollars.
     pub spendable: u64,
@@ -206,7 +206,8 @@ impl Counsel {
         let (sell, buy) = (token("sell")?, token("buy")?);
         let Parameter::Amount(amount) = recommended.with.get("microDollars")? else { return None };
         let micro_dollars = u64::try_from(*amount).ok()?;
-        let fits = micro_dollars > 0 && micro_dollars <= world.spendable && sell != buy;
+        let has = world.held.get(&sell).is_some_and(|held| held.worth >= micro_dollars.into());
+        let fits = micro_dollars > 0 && micro_dollars <= world.spendable && has && sell != buy;
         fits.then_some(Wish::Swap { sell, buy, micro_dollars })
     }
 }

@@ -175,7 +175,8 @@ impl Golem {
         now: u64,
     ) -> Result<(), TickError> {
         self.top_up(next, sensed, now).await?;
-        if now.saturating_sub(next.paid_at) >= DAY
+        if !next.is_sparing()
+            && now.saturating_sub(next.paid_at) >= DAY
             && let Some(runway) = Runways::new(self.store.as_ref()).at().await?
         {
             // What was refused, or is not settled, is the same day's still.

@@ -2,7 +2,7 @@
 
 use crate::DeathTrigger;
 use alloy_primitives::{B256, keccak256};
-use golem_custody::{DenialCode, Lifespan, Metabolism};
+use golem_custody::{DailyCosts, DenialCode, Lifespan, Metabolism};
 use golem_delegation::grant::Phase;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,8 @@ const ENOUGH_HOURS: u64 = 720;
 const ENOUGH_SECONDS: u64 = 7 * 86_400;
 /// Seconds of time with which it is Declining still: a tenth of that, as [`THRESHOLDS`] has it.
 const DECLINES: u64 = ENOUGH_SECONDS / 10;
+/// Days of its costs that a Golem keeps of its money: it does not buy itself to death.
+const KEPT_DAYS: u128 = 7;
 /// How many outcomes are remembered.
 const MEMORY: usize = 32;
 /// Seconds for which an outcome counts.
@@ -89,6 +91,19 @@ impl Economy {
         let bound = self.mark.saturating_mul(self.bound_bps.into()) / u128::from(WHOLE);
         share(bound.saturating_sub(lost), bound)
     }
+}
+
+/// What a Golem keeps of its money to live on, in micro-dollars: nothing that it wants is paid from that.
+///
+/// ```
+/// use golem_custody::DailyCosts;
+/// use golem_runtime::kept_to_live;
+/// let costs = DailyCosts { inference: 1_000_000, compute: 500_000, ..DailyCosts::default() };
+/// assert_eq!(kept_to_live(&costs), 10_500_000);
+/// ```
+#[must_use]
+pub fn kept_to_live(costs: &DailyCosts) -> u64 {
+    u64::try_from(costs.total().saturating_mul(KEPT_DAYS)).unwrap_or(u64::MAX)
 }
 
 /// The first second in which time alone makes a Golem Terminal whose grant, or machine, ends then.

@@ -1,6 +1,8 @@
 //! SPEC L1 to L4, K1, K9, P2, T3: a Golem's days, on a real chain, from onboarding on.
 
+mod again;
 mod approvals;
+mod awake;
 mod costs;
 mod crashes;
 mod days;
@@ -10,6 +12,7 @@ mod keys;
 mod marks;
 mod modes;
 mod policy;
+mod reserve;
 
 use alloy::primitives::{Address, B256, U256, keccak256};
 use anyhow::{Context as _, Result, bail};

@@ -3,6 +3,7 @@
 mod approvals;
 mod bounds;
 mod care;
+mod coins;
 mod custody;
 mod deaths;
 mod habits;

@@ -2,7 +2,8 @@
 
 use super::{Inheritance, Introduced, cause, ended_at};
 use crate::{
-    Fabric, Golem, GolemEvent, Life, Outcome, Rhythm, Strategist, TickError, WakeError, Wish,
+    Aim, Fabric, Golem, GolemEvent, Life, Outcome, Rhythm, Strategist, TickError, WakeError, Wish,
+    owed::Before,
 };
 use alloy_primitives::{Address, B256, U256, keccak256};
 use bardo_store::Store;
@@ -201,6 +202,7 @@ impl Replicant {
         let mut sensed = self.golem.step_sense(now).await?;
         sensed.entry = self.golem.registry.entry(self.parent).await?;
         let mut next = self.golem.life.clone();
+        let Before { mut deeds, .. } = self.golem.recall(&mut next, now).await?;
         let (mut phase, mut block) = (Phase::Terminal, 0);
         if let Some(entry) = &sensed.entry {
             phase = entry.phase_within(self.golem.charter.staleness.into());
@@ -211,9 +213,10 @@ impl Replicant {
         next.reckon(&sensed);
         self.golem.high_water = next.high_water;
         let may = sensed.ended.is_none() && !self.golem.asleep && phase < Phase::Terminal;
-        let wishes =
+        let mut wishes =
             if may { self.golem.step_think(&mut next, &sensed, now).await? } else { Vec::new() };
-        let deeds = self.golem.step_act(&mut next, &sensed, wishes, now).await?;
+        wishes.retain(|wish| deeds.iter().all(|(done, _)| Aim::of(done) != Aim::of(wish)));
+        deeds.extend(self.golem.step_act(&mut next, &sensed, wishes, now).await?);
         next.ticks = next.ticks.saturating_add(1);
         let (number, score) = (next.ticks, next.clocks.vitality());
         self.golem.tell(GolemEvent::Tick { number, block, phase, score }).await?;

@@ -132,6 +132,8 @@ pub(crate) fn one_of_each() -> Vec<GolemEvent> {
         RunwayRedeemed { intent: id, redeemed: 5, remaining: 0, phase },
         Fed { from: OWNER, phase },
         BudgetWarning { remaining_bps: 900, estimated_operations_left: 12 },
+        DeathReserveShort { needed: U256::from(9), balance: U256::from(8) },
+        DeathReserveRestored { needed: U256::from(9), balance: U256::from(9) },
         SessionKeyGenerated { address: OLD, expires_at: NOW },
         DelegationGranted { delegation_hash, delegate: NEW, caveats: vec![OWNER] },
         RotationTriggered { reason, old_address, new_address },

@@ -4,8 +4,8 @@ use alloy_primitives::B256;
 use golem_custody::{DailyCosts, DenialCode, Metabolism};
 use golem_delegation::grant::Phase;
 use golem_runtime::{
-    Clocks, DeathTrigger, Economy, Experience, Life, THRESHOLDS, WHOLE, chance, misjudged, moved,
-    phase_of, terminal_at,
+    Clocks, DeathTrigger, Economy, Experience, Life, THRESHOLDS, WHOLE, chance, kept_to_live,
+    misjudged, moved, phase_of, terminal_at,
 };
 use proptest::prelude::*;
 
@@ -37,6 +37,8 @@ fn the_page_and_the_code_have_the_same_thresholds() {
     }
     assert!(page.contains("(right + 8) / (right + wrong + 8)"));
     assert!(page.contains("last 32 outcomes of the last 7 days"));
+    let costs = DailyCosts { inference: 3, compute: 2, ..DailyCosts::default() };
+    assert_eq!((kept_to_live(&costs), page.contains("7 days of its costs")), (7 * 5, true));
     assert!(
         page.contains("beside 720") && page.contains("604,800") && page.contains("(180 unless")
     );

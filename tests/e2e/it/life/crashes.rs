@@ -30,9 +30,9 @@ fn password() -> Result<Password> {
     Password::typed("a tick".to_owned().into()).context("a password")
 }
 
-async fn house() -> Result<Home> {
+pub(super) async fn house(strategy: &str) -> Result<Home> {
     let local = |folder: &Path| Ok(Keys::local(folder, password()?)?);
-    Home::keeping(local, NOTHING, SLEEPS, |_| ()).await
+    Home::keeping(local, strategy, SLEEPS, |_| ()).await
 }
 
 impl Home {
@@ -45,6 +45,7 @@ impl Home {
             .env("BARDO_TICKING_GOLEM", self.id.to_string())
             .env("BARDO_TICKING_URL", self.stage.chain().url().as_str())
             .env("BARDO_TICKING_NOW", self.now().to_string())
+            .env("BARDO_TICKING_STRATEGY", &self.documents.strategy)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true);
@@ -54,20 +55,20 @@ impl Home {
         Ok(process.status().await?)
     }
 
-    async fn killed_at(&self, step: &str) -> Result<()> {
+    pub(super) async fn killed_at(&self, step: &str) -> Result<()> {
         let killed = self.one_tick(Some(step)).await?;
         assert_eq!(killed.signal(), Some(9), "{step}: {killed}");
         Ok(())
     }
 
-    async fn ticks_again(&self) -> Result<()> {
+    pub(super) async fn ticks_again(&self) -> Result<()> {
         let finished = self.one_tick(None).await?;
         ensure!(finished.success(), "{finished}");
         Ok(())
     }
 
     /// A little of its worth is ether, and that falls by more than half.
-    async fn falls(&self) -> Result<()> {
+    pub(super) async fn falls(&self) -> Result<()> {
         let price = self.ether_price().await?;
         self.ether_costs(price * 45 / 100).await
     }
@@ -84,7 +85,8 @@ async fn victim() -> Result<()> {
     let store = Arc::new(Store::open(&config, None)?);
     let keys = Keys::local(&folder, password()?)?;
     let now = Arc::new(AtomicU64::new(env::var("BARDO_TICKING_NOW")?.parse()?));
-    let provided = provisions(node, store, keys, documents(NOTHING, SLEEPS), now);
+    let written = documents(&env::var("BARDO_TICKING_STRATEGY")?, SLEEPS);
+    let provided = provisions(node, store, keys, written, now);
     let mut golem = awake(Provisions { payees: payees(), ..provided }).await?;
     let _ = ticks(&mut golem).await?;
     Ok(())
@@ -111,7 +113,7 @@ const STEPS: [&str; 14] = [
 #[tokio::test]
 async fn killed_at_any_step_a_tick_tells_and_pays_once() -> Result<()> {
     for step in STEPS {
-        let home = house().await?;
+        let home = house(NOTHING).await?;
         home.has_ether(400).await?;
         let usdc = home.stage.book().usdc;
         let store = home.store()?;
@@ -156,7 +158,7 @@ async fn a_phase_that_was_not_told_yet_is_told_and_is_no_feed() -> Result<()> {
     for step in
         ["intent.reserved", "intent.sealed", "heartbeat.promised", "heartbeat.said-vitality"]
     {
-        let home = house().await?;
+        let home = house(NOTHING).await?;
         home.has_ether(500).await?;
         home.ticks_again().await?;
         home.falls().await?;
@@ -175,7 +177,7 @@ async fn a_phase_that_was_not_told_yet_is_told_and_is_no_feed() -> Result<()> {
 /// D9: what its owner turned back while it was not there is a Feed, whatever it had not written down.
 #[tokio::test]
 async fn a_feed_after_a_kill_counts() -> Result<()> {
-    let home = house().await?;
+    let home = house(NOTHING).await?;
     home.has_ether(500).await?;
     home.ticks_again().await?;
     home.falls().await?;

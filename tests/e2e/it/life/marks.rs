@@ -33,7 +33,7 @@ impl Home {
     }
 
     /// The owner takes dollars out of his own vault.
-    async fn takes(&self, amount: U256) -> Result<()> {
+    pub(super) async fn takes(&self, amount: U256) -> Result<()> {
         let data = Erc20::transferCall { to: self.owner.address(), amount }.abi_encode().into();
         let call = Execution { target: self.stage.book().usdc, value: U256::ZERO, data };
         self.vault.act(self.stage.node(), &self.owner, &[call]).await?;
@@ -263,6 +263,41 @@ async fn what_its_owner_takes_out_is_no_loss_and_a_fall_is() -> Result<()> {
     home.later(HOUR).await?;
     let fallen = ticks(&mut golem).await?;
     ensure!(fallen.phase >= Phase::Stable && fallen.clocks.economic < 7_000, "{fallen:?}");
+    Ok(())
+}
+
+/// L2: its money is its dollars, and it keeps a week of its costs of them: however much ether it has, it does not buy itself to death.
+#[tokio::test]
+async fn a_golem_with_much_ether_does_not_buy_itself_to_death() -> Result<()> {
+    for greedy in [false, true] {
+        let home = Home::with(DCA, "- every: 6h\n").await?;
+        home.has_ether(300).await?;
+        // A day costs a dollar and a half: after another fifty there would be less than three days of that.
+        let rest = home.holds(home.stage.book().usdc).await? - dollars(54);
+        home.takes(rest).await?;
+        let (sell, buy) = (home.stage.book().usdc, home.stage.book().weth);
+        let wish = Wish::Swap { sell, buy, micro_dollars: 50 * DOLLAR };
+        let mut golem = if greedy {
+            home.wakes_with(Arc::new(Greedy(wish))).await?
+        } else {
+            home.wakes().await?
+        };
+
+        for _ in 0..4 {
+            let ticked = ticks(&mut golem).await?;
+            assert_eq!((ticked.phase, ticked.dies_of), (Phase::Thriving, None), "{ticked:?}");
+            match ticked.deeds.as_slice() {
+                [] if !greedy => {}
+                [(_, Outcome::Refused(denials))] if greedy => {
+                    assert_eq!(denials[0].code, DenialCode::PolicySpendTransaction, "{denials:?}");
+                    ensure!(denials[0].reason.contains("$10.50 to live on"), "{denials:?}");
+                }
+                _ => bail!("{ticked:?}"),
+            }
+            home.later(6 * HOUR).await?;
+        }
+        assert_eq!(home.holds(sell).await?, dollars(54));
+    }
     Ok(())
 }
 

@@ -148,6 +148,40 @@ async fn what_children_spend_counts_in_their_parents_policy() -> Result<()> {
     Ok(())
 }
 
+/// P1, G9: what its children spent counts for as long as it counts, however many others ended since, and whoever of them is still kept.
+#[tokio::test]
+async fn what_children_spent_counts_however_many_have_ended_since() -> Result<()> {
+    let home = parent().await?;
+    let book = home.stage.book();
+    let sells = Arc::new(Sells { sell: book.usdc, buy: book.weth, usd: AtomicU64::new(480) });
+    let mut golem = home.wakes_with(sells.clone()).await?;
+    let _ = ticks(&mut golem).await?;
+    sells.usd.store(0, Ordering::Relaxed);
+    let mut child = Nursling::of(&home, &golem, &errand(50)).await?;
+    child.sold(&home, 40).await?;
+    golem.lost_child(child.key()).await?;
+    for number in 1..=17_u8 {
+        let asked = golem.asks_for_a_child(B256::repeat_byte(number)).await?;
+        let introduced = Replicant::introduces(&Keys::hosted(), asked).await?;
+        let spawning = golem.spawns(&errand(1), &introduced).await?;
+        ensure!(matches!(spawning, Spawning::Spawned(_)), "{number}: {spawning:?}");
+        golem.lost_child(introduced.introduction.child).await?;
+    }
+    ensure!(golem.children().await?.iter().all(|one| one.key != child.key()), "it is kept");
+
+    sells.usd.store(300, Ordering::Relaxed);
+    home.later(60).await?;
+    let ticked = ticks(&mut golem).await?;
+
+    let [(_, Outcome::Refused(denials))] = &ticked.deeds[..] else { bail!("{ticked:?}") };
+    assert_eq!(denials[0].code, DenialCode::PolicySpendDay, "{denials:?}");
+    // A day later it counts for the day no more, and it is bought.
+    home.later(2 * DAY).await?;
+    let later = ticks(&mut golem).await?;
+    ensure!(matches!(&later.deeds[..], [(_, Outcome::Done)]), "{later:?}");
+    Ok(())
+}
+
 /// ATK-07: what is wider than its parent is not made and not signed, and neither is a child of whoever cannot show its key.
 #[tokio::test]
 async fn a_child_that_would_be_wider_is_not_signed() -> Result<()> {

@@ -4,7 +4,7 @@ use crate::{
     cli::HistoryArgs,
     prose::dollars,
 };
-use alloy::primitives::U256;
+use alloy::primitives::{U256, utils::format_ether};
 use golem_chain::printable;
 use golem_runtime::{GolemEvent, Told};
 use serde_json::{Value, json};
@@ -61,6 +61,16 @@ pub(super) fn words(event: &GolemEvent) -> String {
             )
         }
         GolemEvent::Fed { phase, .. } => format!("its owner fed it: {phase:?} again"),
+        GolemEvent::DeathReserveShort { needed, balance } => format!(
+            "its key has {} coins, and its death costs {}: it does only what that needs",
+            format_ether(*balance),
+            format_ether(*needed)
+        ),
+        GolemEvent::DeathReserveRestored { needed, balance } => format!(
+            "its key has {} coins, and can pay for its death again, which costs {}",
+            format_ether(*balance),
+            format_ether(*needed)
+        ),
         GolemEvent::DelegationGranted { delegate, .. } => format!("its owner granted {delegate}"),
         GolemEvent::RotationTriggered { new_address, reason, .. } => {
             format!("{new_address} is to follow its key ({reason:?}): its owner is asked")

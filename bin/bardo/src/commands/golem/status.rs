@@ -8,12 +8,12 @@ use crate::{
     },
     prose::{dollars, length},
 };
-use alloy::primitives::U256;
+use alloy::primitives::{Address, U256, utils::format_ether};
 use bardo_bindings::framework::{DELEGATION_MANAGER, DelegationManager};
 use golem_chain::{Entry, Node, Registry, environment, observe, printable};
 use golem_custody::Runway;
 use golem_delegation::{PermissionContext, blast_radius::Life as GrantLife, enforcers};
-use golem_runtime::{FolderInbox, Glance, GolemEvent, Life, Rhythm};
+use golem_runtime::{DeathReserve, FolderInbox, Glance, GolemEvent, Life, Rhythm};
 use serde_json::{Value, json};
 
 /// Less time than this is something to tell an owner of.
@@ -158,6 +158,15 @@ impl Seen {
                 ask("feed", format!("its grant ends in {left}: `bardo golem feed`"));
             }
         }
+        let reserve = glance.life.as_ref().and_then(|life| life.reserve);
+        if let Some(DeathReserve { needed, balance }) = reserve.filter(DeathReserve::is_short) {
+            let key = glance.grant.as_ref().map_or(Address::ZERO, |(grant, _)| grant.delegate);
+            let (has, costs) = (format_ether(balance), format_ether(needed));
+            let words = format!(
+                "its key has {has} coins, its death costs {costs}, and it does only what that needs: send {key} coins"
+            );
+            ask("coins", words);
+        }
         for words in super::approval::asked(glance, self.now) {
             ask("approval", words);
         }
@@ -199,6 +208,8 @@ impl Seen {
             "capPerDay": charter.map(|charter| charter.spend_cap),
             "calls": self.calls.map(|calls| calls.to_string()),
             "bounds": self.bounds.as_ref().map(Bounds::json),
+            "deathReserve": life.and_then(|life| life.reserve).map(|one| one.needed.to_string()),
+            "keyBalance": life.and_then(|life| life.reserve).map(|one| one.balance.to_string()),
             "epoch": charter.map(|charter| charter.epoch),
             "expiresAt": charter.map(|charter| charter.window.end()),
             "records": glance.records,
@@ -222,6 +233,12 @@ impl Seen {
         match &glance.life {
             None => lines.push("life      no tick yet".to_owned()),
             Some(life) => lines.extend(living(life, *missed)),
+        }
+        if let Some(DeathReserve { needed, balance }) =
+            glance.life.as_ref().and_then(|life| life.reserve)
+        {
+            let (has, kept) = (format_ether(balance), format_ether(needed));
+            lines.push(format!("coins     {has} for gas, of which {kept} are for its death"));
         }
         if let Some((_, charter)) = &glance.grant {
             let money = |micro: u64| dollars(U256::from(micro));
