@@ -2,12 +2,14 @@
 
 mod approvals;
 mod bounds;
+mod budget;
 mod care;
 mod custody;
 mod deaths;
 mod habits;
 mod hosted;
 mod replicants;
+mod runway;
 mod watcher;
 
 use crate::command::{Key, Ran, bardo, bardo_knowing};
