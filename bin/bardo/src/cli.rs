@@ -14,7 +14,7 @@ pub(crate) use bequest::{BequestCommand, BequestOpenArgs};
 pub(crate) use demo::DemoPart;
 pub(crate) use golem::{
     AdjustArgs, AnswerArgs, FeedArgs, GolemCommand, GolemGrantArgs, HistoryArgs, KillArgs,
-    ListArgs, LookArgs, ReplicateArgs, RunArgs, WatchArgs,
+    ListArgs, LookArgs, ReplicateArgs, RunArgs, RunwayArgs, WatchArgs,
 };
 pub(crate) use identity::{
     IdentityCommand, IdentityRegisterArgs, IdentityRegistryArgs, IdentityShowArgs, SameOwnerArgs,

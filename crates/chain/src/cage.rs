@@ -6,7 +6,7 @@ mod liquidity;
 pub use holdings::Possession;
 
 use crate::{
-    ChainFault, Node,
+    ChainFault, Node, OwnerCall, OwnerError, Registry,
     snapshot::{Snapshot, revert_data, reverted, said},
 };
 use alloy::{
@@ -19,10 +19,12 @@ use bardo_bindings::{
     policy_cage,
 };
 use futures_util::future::try_join_all;
+use golem_custody::OwnerSigner;
 use golem_delegation::terms::{Class, GolemCharter, Listing, Role};
 use golem_safety::{
     Action, Appraisal, Boot, Cage, Call, Facts, MOST_CALLDATA, MOST_CALLS, MicroDollars, Observed,
-    PolicyRefusal, PoolKey, PositionView, Published, Round, Uptime, VaultView, read_call, role_of,
+    Policy, PolicyRefusal, PoolKey, PositionView, Published, Round, Uptime, VaultView, read_call,
+    role_of,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +36,41 @@ pub async fn boot(node: &Node, golem_id: B256, constitution: &[u8]) -> Result<Bo
     let on = Snapshot::newest(node).await?;
     let published = published(&on, golem_id).await?;
     Ok(Cage::boot(golem_id, constitution, published))
+}
+
+/// What the owner published for a Golem, as the newest block has it.
+pub async fn published_policy(
+    node: &Node,
+    golem_id: B256,
+) -> Result<Option<Result<Published, PolicyRefusal>>, ChainFault> {
+    published(&Snapshot::newest(node).await?, golem_id).await
+}
+
+/// Publishes a policy for the Golem that is made from the owner and `salt`, in the place of the one before, for at most `ceiling` wei.
+/// Says by which transaction, and whether its block shows it.
+pub async fn publish(
+    node: &Node,
+    owner: &OwnerSigner,
+    salt: B256,
+    policy: &Policy,
+    ceiling: U256,
+) -> Result<(B256, bool), OwnerError> {
+    let wanted = PolicyCage::Policy {
+        constitutionHash: policy.constitution_hash,
+        concentrationBps: policy.concentration_bps,
+        drawdownBps: policy.drawdown_bps,
+        spendPerTransaction: policy.spend_per_transaction,
+        spendPerSession: policy.spend_per_session,
+        spendPerDay: policy.spend_per_day,
+        assets: policy.assets.clone(),
+    };
+    let call = PolicyCage::publishCall { salt, policy: wanted };
+    let call = OwnerCall::new(owner.address(), policy_cage(), &call);
+    let receipt = call.send(node, owner, ceiling).await?;
+    let golem = Registry::golem_id(owner.address(), salt);
+    let there = published(&Snapshot::after(node, &receipt).await?, golem).await?;
+    let shown = matches!(there, Some(Ok(there)) if there.policy() == policy);
+    Ok((receipt.transaction_hash, shown))
 }
 
 /// What the owner published for a Golem, as a block has it.

@@ -31,7 +31,7 @@ pub use account::{
     Account, AccountKind, OwnerCall, hybrid_account, p256_session_account, proxy_account,
     revocation,
 };
-pub use cage::{Known, Ledger, Possession, boot, facts, facts_of_golem};
+pub use cage::{Known, Ledger, Possession, boot, facts, facts_of_golem, publish, published_policy};
 pub use deploy::{DeployError, Deployed, Presence, deploy, inspect};
 pub use enforcers::{bundle_enforcers, environment};
 pub use following::Follow;

@@ -213,6 +213,15 @@ impl Runway {
         }
     }
 
+    /// The one that a Golem pays by, by what its books have of it; none where it was given up, or is not understood.
+    #[must_use]
+    pub fn in_use(kept: Value) -> Option<Self> {
+        match serde_json::from_value(kept) {
+            Ok(Kept::Runs(runway)) => Some(*runway),
+            Ok(Kept::Ended { .. }) | Err(_) => None,
+        }
+    }
+
     /// The grant's hash; none where its context is none.
     #[must_use]
     pub fn grant(&self) -> Option<DelegationHash> {

@@ -1,7 +1,7 @@
 //! A Golem as its archive has it: for its owner, while it runs and after.
 
 use crate::{
-    Child, Dying, GolemEvent, Life, golem::newest_of, life, replicant, replicant::Roll,
+    Child, Dying, GolemEvent, Life, Told, golem::newest_of, life, replicant, replicant::Roll,
     runner::end_of, sustenance::RENEWED, thanatopsis, told::machine_of,
 };
 use alloy_primitives::{Address, B256};
@@ -14,6 +14,9 @@ use golem_delegation::{
     terms::GolemCharter,
 };
 use serde::de::DeserializeOwned;
+
+/// More records than an onboarding has.
+const ONBOARDING: u32 = 256;
 
 /// Why an archive cannot be read as a Golem's.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +45,8 @@ pub struct Glance {
     pub golem: B256,
     /// How far its onboarding is; none before the first step.
     pub onboarding: Option<Onboarding>,
+    /// The second in which it was onboarded, from which on its first tick is waited for; none before, and none once it has ticked.
+    pub onboarded_at: Option<u64>,
     /// Its life; none before the first tick.
     pub life: Option<Life>,
     /// How far its death is; none while it lives.
@@ -52,6 +57,8 @@ pub struct Glance {
     pub grant: Option<(Delegation, GolemCharter)>,
     /// That this grant is over, and why, where its process saw it: a [`GolemEvent::GrantEnded`].
     pub ended: Option<GolemEvent>,
+    /// The grant for running costs that it pays by; none where it has none.
+    pub runway: Option<Runway>,
     /// The grant for running costs that it gave up when its death was accepted: on the chain it is its owner's to end.
     pub given_up: Option<Runway>,
     /// What it spent, by the clock of whoever looks.
@@ -89,17 +96,27 @@ impl Glance {
             Some((grant, _)) => read_as(archive, &machine_of(&end_of(grant)), "its end")?,
             None => None,
         };
+        let life: Option<Life> = read(archive, life::CELL)?;
+        let onboarded_at = match (&life, &onboarding) {
+            (None, Some(Onboarding::Summoning { .. } | Onboarding::Live { .. })) => {
+                onboarded_at(archive)?
+            }
+            _ => None,
+        };
+        let runway = archive.step("runway")?.map(|step| step.value);
         let records = archive.length()?;
         let newest = archive.records_after(records.saturating_sub(1), 1)?;
         Ok(Self {
             golem: archive.golem()?,
             ended,
-            life: read(archive, life::CELL)?,
+            onboarded_at,
+            life,
             dying: read(archive, thanatopsis::CELL)?,
             onboarding,
             rotation,
             grant,
-            given_up: archive.step("runway")?.and_then(|step| Runway::given_up(step.value)),
+            given_up: runway.clone().and_then(Runway::given_up),
+            runway: runway.and_then(Runway::in_use),
             spent,
             children: children(archive)?,
             records,
@@ -150,6 +167,18 @@ impl Glance {
             | Rotation::Granted { epoch, .. } => *epoch,
         })
     }
+}
+
+/// When the newest step of its onboarding was made: its log begins with them.
+fn onboarded_at(archive: &Archive) -> Result<Option<u64>, StoreError> {
+    let is_step = |told: &Told| {
+        matches!(
+            told.event,
+            GolemEvent::OnboardingStepped { .. } | GolemEvent::GolemSummoned { .. }
+        )
+    };
+    let first = archive.records_after(0, ONBOARDING)?;
+    Ok(first.iter().map(Told::of).filter(is_step).map(|told| told.at).max())
 }
 
 fn children(archive: &Archive) -> Result<Vec<Child>, GlanceError> {

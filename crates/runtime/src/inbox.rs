@@ -5,10 +5,11 @@
 //! inbox/done/000000001794700800-0x1f….json  the same when it was looked at, with what came of it
 //! inbox/end                               the owner revoked everything, and wants it to die
 //! inbox/rotate                            he wants another key in the place of the one that it names
+//! inbox/runway                            his wallet's answer to a request for running costs; looked at it is done/runway
 //! inbox/answer-0x…                        he answered a question, in his ledger
 //! ```
 //!
-//! Nothing in it is authority: a grant counts by its signature, an end by the chain, an answer by the ledger, and the next key of a
+//! Nothing in it is authority: a grant counts by its signature, also one for running costs, an end by the chain, an answer by the ledger, and the next key of a
 //! rotation by the grant that he signs for it. What is no grant is refused with words, and stops
 //! nobody.
 
@@ -16,7 +17,11 @@ use crate::Inbox;
 use alloy_primitives::Address;
 use async_trait::async_trait;
 use golem_custody::{BoxError, IntentId};
-use golem_delegation::Delegation;
+use golem_delegation::{
+    Delegation,
+    permission::{self, Answer, Form, FormError, Message},
+};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
     collections::HashSet,
@@ -43,6 +48,8 @@ const DONE: &str = "done";
 const END: &str = "end";
 /// That he wants another key.
 const ROTATE: &str = "rotate";
+/// What his wallet granted for running costs.
+const RUNWAY: &str = "runway";
 /// How a word begins that he has answered something.
 const ANSWER: &str = "answer-";
 /// Most bytes of an address, and the end of its line.
@@ -63,6 +70,48 @@ pub enum InboxError {
     /// A grant without a form.
     #[error("the grant cannot be written")]
     Form(#[from] serde_json::Error),
+    /// A wallet's answer without one.
+    #[error("the wallet's answer cannot be written")]
+    Answer(#[from] FormError),
+}
+
+/// What an owner's wallet granted for running costs, as he sends it to his Golem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentRunway {
+    /// The wallet's answer.
+    pub answer: Answer,
+    /// Whether he means it also where it is more than is given without saying so (SPEC T2).
+    pub beyond_limits: bool,
+}
+
+/// The same on the disk.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RunwayLetter {
+    beyond_limits: bool,
+    answer: Value,
+}
+
+impl SentRunway {
+    fn written(&self) -> Result<Value, InboxError> {
+        let answer = Form::Today.write_answers(std::slice::from_ref(&self.answer))?;
+        Ok(serde_json::to_value(RunwayLetter { beyond_limits: self.beyond_limits, answer })?)
+    }
+
+    /// What a letter says; or in words why it says nothing.
+    fn read(text: &[u8]) -> Result<Self, String> {
+        let no = |why: String| format!("it is no wallet's answer: {why}");
+        let RunwayLetter { beyond_limits, answer } =
+            serde_json::from_slice(text).map_err(|error| no(error.to_string()))?;
+        let read = permission::read(&answer.to_string()).map_err(|error| no(error.to_string()))?;
+        let Message::Answers(mut answers) = read.message else {
+            return Err(no("it asks for something".to_owned()));
+        };
+        match (answers.pop(), answers.is_empty()) {
+            (Some(answer), true) => Ok(Self { answer, beyond_limits }),
+            _ => Err(no("it is more than one".to_owned())),
+        }
+    }
 }
 
 /// A folder that an owner's commands put signed grants into.
@@ -105,6 +154,19 @@ impl FolderInbox {
         self.written(&self.folder.join(ROTATE), format!("{key}\n").as_bytes())
     }
 
+    /// Puts in what his wallet granted for running costs, in the place of what nobody has looked at yet. Says where.
+    pub fn put_runway(&self, runway: &SentRunway) -> Result<PathBuf, InboxError> {
+        let path = self.folder.join(RUNWAY);
+        self.written(&path, &serde_json::to_vec_pretty(&runway.written()?)?)?;
+        Ok(path)
+    }
+
+    /// Whether such an answer waits.
+    #[must_use]
+    pub fn has_runway(&self) -> bool {
+        self.folder.join(RUNWAY).exists()
+    }
+
     /// Says that there is an answer to this question in the owner's ledger: it need not wait for the next tick.
     pub fn tell_answer(&self, intent: IntentId) -> Result<(), InboxError> {
         self.written(&self.folder.join(format!("{ANSWER}{}", intent.0)), b"answered\n")
@@ -143,6 +205,12 @@ impl FolderInbox {
 
     /// What a letter says; or in words why it says nothing.
     fn read(&self, name: &str) -> Result<Delegation, String> {
+        let text = self.text(name)?;
+        serde_json::from_slice(&text).map_err(|error| format!("it is no delegation: {error}"))
+    }
+
+    /// A letter, if it is one that nobody else could have written.
+    fn text(&self, name: &str) -> Result<Vec<u8>, String> {
         let path = self.folder.join(name);
         let about = fs::symlink_metadata(&path).map_err(|error| error.to_string())?;
         if !about.is_file() {
@@ -161,7 +229,7 @@ impl FolderInbox {
         if u64::try_from(length).is_ok_and(|length| length > MOST_BYTES) {
             return Err(format!("it has more than {MOST_BYTES} bytes"));
         }
-        serde_json::from_slice(&text).map_err(|error| format!("it is no delegation: {error}"))
+        Ok(text)
     }
 
     /// Puts a letter aside with what came of it.
@@ -252,8 +320,30 @@ impl Inbox for FolderInbox {
         Ok(read.ok().and_then(|_length| text.trim().parse().ok()))
     }
 
+    async fn runway(&self) -> Result<Option<SentRunway>, BoxError> {
+        if fs::symlink_metadata(self.folder.join(RUNWAY)).is_err() {
+            return Ok(None);
+        }
+        match self.text(RUNWAY).and_then(|text| SentRunway::read(&text)) {
+            Ok(runway) => Ok(Some(runway)),
+            Err(words) => {
+                self.put_aside(RUNWAY, &Value::Null, &words)?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn runway_answered(&self, runway: &SentRunway, words: &str) -> Result<(), BoxError> {
+        // One that came meanwhile is another, and looked at next.
+        if self.text(RUNWAY).and_then(|text| SentRunway::read(&text)).is_ok_and(|it| it == *runway)
+        {
+            self.put_aside(RUNWAY, &runway.written()?, words)?;
+        }
+        Ok(())
+    }
+
     async fn noticed(&self) -> Result<(), BoxError> {
-        for name in self.words().filter(|name| name != END) {
+        for name in self.words().filter(|name| name != END && name != RUNWAY) {
             match fs::remove_file(self.folder.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(self.fault()(error).into());
@@ -268,7 +358,9 @@ impl Inbox for FolderInbox {
 impl FolderInbox {
     /// Names of files that are words and no letters.
     fn words(&self) -> impl Iterator<Item = String> {
-        let is_word = |name: &String| name == END || name == ROTATE || name.starts_with(ANSWER);
+        let is_word = |name: &String| {
+            [END, ROTATE, RUNWAY].contains(&name.as_str()) || name.starts_with(ANSWER)
+        };
         let folder = self.folder.clone();
         let names = named(&self.folder).unwrap_or_default();
         names.into_iter().filter(is_word).filter(move |name| folder.join(name).is_file())

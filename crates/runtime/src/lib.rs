@@ -43,7 +43,7 @@ pub use fabric::{Fabric, FabricError, Start, Subscription};
 pub use glance::{Glance, GlanceError};
 pub use golem::{Documents, Golem, Outcome, Provisions, WakeError, Waking};
 pub use heartbeat::{TickError, Ticked};
-pub use inbox::{FolderInbox, InboxError};
+pub use inbox::{FolderInbox, InboxError, SentRunway};
 pub use life::{Keyed, Life};
 pub use mood::{Felt, feel};
 pub use owed::Owed;

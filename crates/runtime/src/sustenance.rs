@@ -1,7 +1,8 @@
 //! What keeps a Golem going: grants that its owner signed, keys that follow each other, running costs, gas money.
 
 use crate::{
-    Aim, Golem, GolemEvent, Keyed, Life, Outcome, Owed, TickError, crash, heartbeat::Sensed,
+    Aim, Golem, GolemEvent, Keyed, Life, Outcome, Owed, SentRunway, TickError, crash,
+    heartbeat::Sensed,
 };
 use alloy_primitives::{Address, Bytes, U256, keccak256};
 use alloy_sol_types::SolCall as _;
@@ -11,11 +12,13 @@ use golem_chain::{environment, observe};
 use golem_custody::{
     Books as _, BoxError, Denial, DenialCode, Ending, Execution, ExpiryKind, IntentId, Judgement,
     KeyUse, Keyring as _, Payee, Proposed, Purpose, Redemption, Rotation, RotationPolicy,
-    RotationReason, Rotations, RunningCosts, Runway, Runways, Steps as _, Switching,
+    RotationReason, Rotations, RunningCosts, Runway, RunwayFor, RunwayLimits, Runways, Steps as _,
+    Switching,
 };
 use golem_delegation::{
     Delegation, Kind, PermissionContext, SigningDomain, SpendTerms,
     grant::Grant,
+    permission::{Expected, Granted},
     terms::{Class, GolemCharter},
 };
 
@@ -50,6 +53,16 @@ pub trait Inbox: Send + Sync {
         Ok(None)
     }
 
+    /// A wallet's answer to a request for running costs, if he sent one. It counts by the signature in it.
+    async fn runway(&self) -> Result<Option<SentRunway>, BoxError> {
+        Ok(None)
+    }
+
+    /// It was looked at, and what came of it in words.
+    async fn runway_answered(&self, _runway: &SentRunway, _words: &str) -> Result<(), BoxError> {
+        Ok(())
+    }
+
     /// Whatever woke it was looked at; so was what he wants of its key.
     async fn noticed(&self) -> Result<(), BoxError> {
         Ok(())
@@ -76,6 +89,11 @@ impl Golem {
         }
         self.note_key(now);
         if let Some(inbox) = self.inbox.clone() {
+            // Behind the rotation: it is for the key that is in use then.
+            if let Some(sent) = inbox.runway().await.map_err(TickError::Inbox)? {
+                let words = self.take_runway(&sent, now).await?;
+                inbox.runway_answered(&sent, &words).await.map_err(TickError::Inbox)?;
+            }
             let asked = inbox.rotation_asked().await.map_err(TickError::Inbox)?;
             // Of a key that is not in use any more it was asked before: that rotation is done.
             let is_its = asked == Some(self.grant.delegate) && self.keys.current().await == asked;
@@ -152,6 +170,33 @@ impl Golem {
         Ok("it is in use".to_owned())
     }
 
+    /// What the owner's wallet granted for running costs: it takes the older one's place if it is for the key in use.
+    async fn take_runway(&self, sent: &SentRunway, now: u64) -> Result<String, TickError> {
+        if self.is_dying().await? {
+            let words =
+                "its death is accepted, and it pays no running costs any more: nothing was taken";
+            return Ok(words.to_owned());
+        }
+        let Some(session) = self.keys.current().await else {
+            return Ok("it has no key: nothing was taken".to_owned());
+        };
+        let environment = environment();
+        let expected = Expected { session, manager: DELEGATION_MANAGER, environment: &environment };
+        let granted = match Granted::check(&sent.answer, expected) {
+            Ok(granted) => granted,
+            Err(refused) => return Ok(refused.to_string()),
+        };
+        let of = RunwayFor { chain_id: self.node.chain_id(), owner: self.owner, session };
+        let limits = RunwayLimits::of(self.charter.settlement_asset);
+        let limits = (!sent.beyond_limits).then_some(&limits);
+        let runway = match Runway::take(&granted, &of, limits, now) {
+            Ok(runway) => runway,
+            Err(refused) => return Ok(refused.to_string()),
+        };
+        Runways::new(self.store.as_ref()).keep(&runway, now).await?;
+        Ok("it is in use".to_owned())
+    }
+
     pub(crate) const fn domain(&self) -> SigningDomain {
         SigningDomain { chain_id: self.node.chain_id(), manager: DELEGATION_MANAGER }
     }
@@ -224,8 +269,9 @@ impl Golem {
     async fn pay(&self, next: &mut Life, runway: &Runway, at: u64) -> Result<bool, TickError> {
         let phase = next.phase;
         let Some(token) = runway.token else { return Ok(true) };
-        // A grant for another key is of one that is gone; that for this one may be on its way.
-        if runway.session != self.grant.delegate {
+        // What takes its place may be on its way: the day's costs are that day's still.
+        if let Some(why) = unusable(runway, self.grant.delegate, at) {
+            self.tell_of_no_runway(next.born, why, at).await?;
             return Ok(false);
         }
         // Costs are dollars of six decimals, as what it settles in is; a base unit of something else is another sum.
@@ -290,6 +336,20 @@ impl Golem {
         Ok(whole)
     }
 
+    /// Why nothing is paid: once for each day of its life, however often it looks.
+    async fn tell_of_no_runway(&self, born: u64, reason: String, at: u64) -> Result<(), TickError> {
+        let day = at.saturating_sub(born) / DAY;
+        let parts = [b"bardo no runway ".as_slice(), self.id.as_slice(), &day.to_be_bytes()];
+        let event = GolemEvent::IntentRefused {
+            intent: IntentId(keccak256(parts.concat())),
+            code: DenialCode::NotTheDelegate.to_string(),
+            reason,
+            enforcer: None,
+        };
+        self.fabric.emit_once(&format!("unpaid.{day}"), &event, at).await?;
+        Ok(())
+    }
+
     /// The name of a day's payment that is still to be made; none where it was.
     async fn unpaid(&self, since: u64, payee: &Payee) -> Result<Option<IntentId>, TickError> {
         let purpose = format!("{:?}", payee.purpose);
@@ -330,6 +390,19 @@ impl Golem {
         }
         Ok(())
     }
+}
+
+/// Why this key pays nothing by a runway; none where it may.
+fn unusable(runway: &Runway, key: Address, now: u64) -> Option<String> {
+    let Runway { session, expires_at, .. } = runway;
+    let why = if *session == key {
+        (*expires_at <= now).then(|| format!("ended at second {expires_at}"))
+    } else {
+        Some(format!("is for the key {session}, and its key is {key}"))
+    }?;
+    Some(format!(
+        "its runway {why}: no running costs are paid until its owner's wallet grants another"
+    ))
 }
 
 /// All that a grant lets its key spend, in micro-dollars: the cap of a period, for each period that its window has, the last one in

@@ -1,6 +1,6 @@
 use super::{KeyArgs, ReportArgs, SendArgs, endpoint, registry::phase, socket};
 use crate::input;
-use alloy::primitives::{B256, U256};
+use alloy::primitives::{Address, B256, U256};
 use clap::{Args, Subcommand};
 use golem_delegation::grant::Phase;
 use std::{net::SocketAddr, num::NonZeroU64, path::PathBuf, time::Duration};
@@ -35,7 +35,7 @@ not the one on the chain.")]
   bardo golem status --data ~/.bardo/golem
   bardo golem status --data ~/.bardo/golem --rpc URL --json
 
-It reads the Golem's books, while it runs and after. Exit status 1 where ticks are missing, or it is dead.")]
+It reads the Golem's books, while it runs and after; with --rpc also what the chain says of its grant, its policy and its phase. Exit status 1 where ticks are missing, or it is dead.")]
     Status(LookArgs),
 
     /// Say what happened to a Golem, in words
@@ -73,15 +73,17 @@ account.")]
   bardo golem feed --data ~/.bardo/golem --rpc URL --days 30 --key-file owner.key
   bardo golem feed --data ~/.bardo/golem --rpc URL --phase stable --key-file owner.key
 
-More time costs a signature and no transaction; it is put into the Golem's inbox and counts when the Golem has verified it. A phase that
-the registry has as a later one is turned back by one transaction.")]
+More time costs a signature; it is put into the Golem's inbox and counts when the Golem has verified it. A transaction it costs only where
+the policy that you published would let its key spend less than that time is for: a wider one is published first, with the same
+constitution. A phase that the registry has as a later one stays, and is turned back by --phase: one transaction more.")]
     Feed(FeedArgs),
 
     /// Sign other limits for a Golem: less or more in a day, sooner or later over
     #[command(after_help = "Example:
   bardo golem adjust --cap 50000000 --data ~/.bardo/golem --rpc URL --key-file owner.key
 
-One signature and no transaction; what it spent counts on. The grant before works until the new one is first used: where its key is in
+One signature; what it spent counts on. A transaction it costs only where the policy that you published is narrower than what you ask for: a
+wider one is published first, with the same constitution, and never a narrower one. The grant before works until the new one is first used: where its key is in
 wrong hands, `bardo delegation revoke` first.")]
     Adjust(AdjustArgs),
 
@@ -124,6 +126,17 @@ The next key is born in the Golem's process, and `bardo golem grant` signs for i
 revoke first.")]
     Rotate(KillArgs),
 
+    /// Let a Golem pay its running costs out of your account: the grant of your wallet, for the key that it has now
+    #[command(after_help = "Examples:
+  bardo golem runway --print-request --data ~/.bardo/golem --rpc URL --key-file owner.key
+  bardo golem runway --take answer.json --data ~/.bardo/golem --rpc URL --key-file owner.key
+
+The first prints what to ask your wallet for (ERC-7715), the second gives its answer to the Golem: it is put into the inbox, and counts
+when the Golem has verified it. Such a grant is for one key and has an end: behind each rotation, each restart of a Golem whose key is in
+no file, and each end it is asked for anew, and `bardo golem status` says so. No charter binds it: whoever has that key has all of it.
+Exit status 1 where it is for another key, or for more than is given without saying so.")]
+    Runway(RunwayArgs),
+
     /// Have a Golem make a Replicant: a child with a task, a share of its budget and an end
     #[command(after_help = "Examples:
   bardo golem replicate --data ~/.bardo/golem --name scout --task scout.md --budget 50 --for 3d --rpc URL --key-file owner.key
@@ -134,7 +147,8 @@ a process of the child's. Where the Golem does not run, or sleeps, it waits for 
 key. The second form goes on with one that is there, and says how it is.
 
 A child spends its share and not a dollar more, and what it spends counts as its parent's, too. It ends with its time, and with whatever
-ends its parent's grant: a revocation, a death, another key, a Feed. A child has no children.")]
+ends its parent's grant: a revocation, a death, another key, a Feed. A child has no children. Exit status 1 where it is not made, also
+where it waits for that.")]
     Replicate(ReplicateArgs),
 
     /// Write a Golem's life on one page, from its audit log and the chain
@@ -300,6 +314,9 @@ pub(crate) struct FeedArgs {
     /// How much more time, 1 to 366 [default: 7, or none with --phase]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=366))]
     pub(crate) days: Option<u64>,
+    /// What its id was made from, with your address, if a policy is to be published [default: as golem.toml says, or zero]
+    #[arg(long, value_name = "HEX32", value_parser = input::word)]
+    pub(crate) salt: Option<B256>,
     /// Turn its phase back to this one: thriving or stable
     #[arg(long, value_name = "PHASE", value_parser = phase)]
     pub(crate) phase: Option<Phase>,
@@ -325,6 +342,40 @@ pub(crate) struct AdjustArgs {
     /// How long from now it lasts, 1 to 366: sooner over than before, or later
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=366))]
     pub(crate) days: Option<u64>,
+    /// What its id was made from, with your address, if a policy is to be published [default: as golem.toml says, or zero]
+    #[arg(long, value_name = "HEX32", value_parser = input::word)]
+    pub(crate) salt: Option<B256>,
+    #[command(flatten)]
+    pub(crate) send: SendArgs,
+    /// Your key
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "way", required = true, args = ["print_request", "take"])]
+pub(crate) struct RunwayArgs {
+    /// The Golem's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Only print what to ask your wallet for
+    #[arg(long)]
+    pub(crate) print_request: bool,
+    /// What your wallet answered, in any form
+    #[arg(long, value_name = "FILE")]
+    pub(crate) take: Option<PathBuf>,
+    /// How much a day, in base units of the charter's settlement asset [default: 10000000, which is 10 USDC]
+    #[arg(long, value_name = "AMOUNT", value_parser = super::whole, requires = "print_request")]
+    pub(crate) per_day: Option<U256>,
+    /// For how long, 1 to 366 [default: 7]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=366), requires = "print_request")]
+    pub(crate) days: Option<u64>,
+    /// The only one it may pay [default: anybody]
+    #[arg(long, value_name = "ADDRESS", value_parser = input::address, requires = "print_request")]
+    pub(crate) payee: Option<Address>,
+    /// Also more than 100 USDC a day, for longer than 90 days, or of another coin
+    #[arg(long)]
+    pub(crate) runway_beyond_limits: bool,
     #[command(flatten)]
     pub(crate) send: SendArgs,
     /// Your key

@@ -62,7 +62,7 @@ pub(crate) struct Wishes {
     /// [default: the local chain's]
     #[arg(long, value_name = "FILE")]
     pub(crate) charter: Option<PathBuf>,
-    /// How long the grant lasts, 1 to 366 [default: 7]
+    /// How long the grant lasts, 1 to 366 [default: 30]
     #[arg(long, value_name = "DAYS")]
     pub(crate) days: Option<u64>,
     /// Local mode: most that the Golem spends in any 24 hours, in micro-dollars [default: the charter's sum]

@@ -9,10 +9,12 @@ mod kin;
 mod list;
 mod nursery;
 mod nursling;
+mod policy;
 mod replicant;
 mod replicate;
 mod rotate;
 mod run;
+mod runway;
 mod status;
 mod voice;
 mod watch;
@@ -42,6 +44,7 @@ pub(crate) async fn golem(command: &GolemCommand, json: bool) -> Result<Answer, 
         GolemCommand::Approve(args) => approval::answer(args, true).await,
         GolemCommand::Deny(args) => approval::answer(args, false).await,
         GolemCommand::Rotate(args) => rotate::rotate(args).await,
+        GolemCommand::Runway(args) => runway::runway(args).await,
         GolemCommand::Replicate(args) => replicate::replicate(args).await,
         GolemCommand::Report(args) => super::report(args).await,
     }

@@ -2,7 +2,7 @@ pub(super) mod bounds;
 mod embedded;
 pub(super) mod folder;
 mod plan;
-mod runway;
+pub(super) mod runway;
 mod shown;
 
 use crate::{
@@ -114,6 +114,13 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     let config = StoreConfig { folder: args.data.clone(), golem: golem_id, max_pages: None };
     let store = Store::open(&config, None).or_use()?;
     let before = OnboardingSteps::new(&store).at().await?;
+    // Another key may have followed its first: what a wallet grants now is for that one.
+    let asks = plan.runway.is_some() || args.request.print_runway_request;
+    if asks && matches!(before, Some(Onboarding::Live { .. })) {
+        let why =
+            "it lives: `bardo golem runway` asks for the key that it has, and gives it the answer";
+        return Ok(runway::no(why.to_owned()));
+    }
     if args.request.print_runway_request {
         let Some(session) = born(&plan.key, &args.data).await? else {
             return Err(Failure::Use(anyhow!(
@@ -198,6 +205,7 @@ pub(crate) async fn onboard(args: &OnboardArgs) -> Result<Answer, Failure> {
     let live = matches!(onboarded.at, Onboarding::Live { .. });
     let shown = Shown {
         folder: &args.data,
+        salt: plan.salt,
         node: &node,
         onboarded: &onboarded,
         was_done: matches!(before, Some(Onboarding::Summoning { .. } | Onboarding::Live { .. })),

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod bounds;
+mod budget;
 mod care;
 mod coins;
 mod custody;
@@ -9,6 +10,7 @@ mod deaths;
 mod habits;
 mod hosted;
 mod replicants;
+mod runway;
 mod stopped;
 mod watcher;
 

@@ -2,7 +2,7 @@
 
 mod embedded;
 mod manifest;
-mod runway;
+pub(crate) mod runway;
 mod wallet;
 
 use crate::command::{Key, Ran, bardo};

@@ -3,8 +3,11 @@
 use crate::kit::{NEW, NOW, OLD, folder};
 use alloy_primitives::{Bytes, U256};
 use golem_custody::Keys;
-use golem_delegation::{Delegation, ROOT_AUTHORITY};
-use golem_runtime::{Born, FolderInbox, Inbox as _};
+use golem_delegation::{
+    Delegation, ROOT_AUTHORITY,
+    permission::{Allowance, Answer, Asset, Permission, Request, Rules},
+};
+use golem_runtime::{Born, FolderInbox, Inbox as _, SentRunway};
 use serde_json::Value;
 use std::{
     fs,
@@ -123,6 +126,56 @@ async fn a_letter_wakes_once() {
     assert!(inbox.end_asked().await.unwrap());
     inbox.put(&grant(2), NOW).unwrap();
     assert!(!inbox.end_asked().await.unwrap(), "who gives it more wants it to live");
+}
+
+fn runway(amount: u64) -> SentRunway {
+    let allowance = Allowance { asset: Asset::Native, amount: U256::from(amount), start: None };
+    let granted = Request {
+        chain_id: 1,
+        from: Some(OLD),
+        to: NEW,
+        permission: Permission::Allowance(allowance),
+        adjustable: false,
+        justification: None,
+        rules: Rules { expiry: Some(NOW), redeemers: vec![NEW], ..Rules::default() },
+    };
+    let context = Bytes::from_static(&[7]);
+    let answer = Answer { granted, context, dependencies: vec![], manager: Some(OLD) };
+    SentRunway { answer, beyond_limits: false }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_for_running_costs_wakes_and_is_looked_at_once() {
+    let data = folder();
+    let inbox = FolderInbox::of(data.path());
+    assert_eq!(inbox.runway().await.unwrap(), None);
+    let path = inbox.put_runway(&runway(1)).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(timeout(Duration::from_secs(9), inbox.came()).await.is_ok());
+    inbox.noticed().await.unwrap();
+    assert_eq!(inbox.runway().await.unwrap(), Some(runway(1)), "waking is no answer");
+
+    // A later one takes its place, and is not answered with it.
+    inbox.put_runway(&runway(2)).unwrap();
+    inbox.runway_answered(&runway(1), "it is in use").await.unwrap();
+    assert!(inbox.has_runway());
+    inbox.runway_answered(&runway(2), "it is over").await.unwrap();
+    assert_eq!((inbox.runway().await.unwrap(), inbox.has_runway()), (None, false));
+    let done = fs::read_to_string(data.path().join("inbox/done/runway")).unwrap();
+    assert!(done.contains("it is over"), "{done}");
+
+    // What is none, or could be others', stops nobody.
+    for (text, mode) in [("{}", 0o600), (r#"{"beyondLimits":true,"answer":[],"more":1}"#, 0o600)] {
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(inbox.runway().await.unwrap(), None);
+        let done = fs::read_to_string(data.path().join("inbox/done/runway")).unwrap();
+        assert!(done.contains("no wallet's answer"), "{done}");
+    }
+    inbox.put_runway(&runway(3)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(inbox.runway().await.unwrap(), None);
+    assert!(!inbox.has_runway());
 }
 
 #[tokio::test]

@@ -132,6 +132,37 @@ async fn running_costs_are_not_paid_in_what_is_no_dollar() -> Result<()> {
     Ok(())
 }
 
+/// T3: a grant for a key that is gone pays nothing, and neither does one that is over; each day says so once, however often it looks.
+#[tokio::test]
+async fn a_runway_that_pays_nothing_is_told_of_once_a_day() -> Result<()> {
+    let home = Home::with("- goal: to be there\n", "- every: 6h\n").await?;
+    let (store, usdc) = (home.store()?, home.stage.book().usdc);
+    let granted = runway(&home, usdc).await?;
+    let others = Runway { session: MODELS, ..granted.clone() };
+    Runways::new(store.as_ref()).keep(&others, home.now()).await?;
+    drop(store);
+    let mut golem = awake(Provisions { payees: payees(), ..home.provisions()? }).await?;
+
+    for pause in [0, DAY, HOUR, DAY, HOUR] {
+        home.later(pause + 1).await?;
+        let _ = ticks(&mut golem).await?;
+    }
+
+    drop(golem);
+    assert_eq!((home.once("runwayRedeemed")?, home.once("intentRefused")?), (0, 2));
+    let store = home.store()?;
+    let over = Runway { context: [granted.context.as_ref(), &[0]].concat().into(), ..granted };
+    let over = Runway { expires_at: home.now(), ..over };
+    Runways::new(store.as_ref()).keep(&over, home.now()).await?;
+    drop(store);
+    home.later(DAY).await?;
+    let mut golem = awake(Provisions { payees: payees(), ..home.provisions()? }).await?;
+    let _ = ticks(&mut golem).await?;
+    drop(golem);
+    assert_eq!((home.once("runwayRedeemed")?, home.once("intentRefused")?), (0, 3));
+    Ok(())
+}
+
 /// C19: gas money comes from the owner's account when the purse is half empty, and no more than he signed.
 #[tokio::test]
 async fn a_purse_that_is_half_empty_is_filled_within_what_was_signed() -> Result<()> {

@@ -1,4 +1,9 @@
-use super::{estate::Estate, moment, refused};
+use super::{
+    estate::Estate,
+    moment,
+    policy::{Asked, Widened, widened},
+    refused,
+};
 use crate::{
     answer::{Answer, Failure},
     cli::AdjustArgs,
@@ -33,11 +38,18 @@ pub(super) async fn adjust(args: &AdjustArgs) -> Result<Answer, Failure> {
         Ok(renewal) => renewal,
         Err(no) => return Ok(refused(WHAT, &format!("{no}; nothing was signed or sent"))),
     };
+    let (next, ceiling) = (&renewal.charter, args.send.ceiling(&estate.node)?);
+    let (data, salt) = (args.data.as_path(), args.salt);
+    let asked = Asked { what: WHAT, data, next, cap: args.cap, salt, ceiling };
+    let widened = match widened(&estate, asked).await? {
+        Ok(widened) => widened,
+        Err(no) => return Ok(no),
+    };
     let signed = estate.signer.grant(&estate.domain(), renewal.delegation)?;
     let path = estate.inbox.put(&signed, estate.now)?;
     let (old, new) = (&estate.charter, &renewal.charter);
     let dollars = |micro: u64| format!("${}.{:02}", micro / 1_000_000, micro / 10_000 % 100);
-    let text = format!(
+    let mut text = format!(
         "signed, as number {}: {} a period (before {}), {} basis points of slippage (before {}), until {} (before {}).\n\
          It is in its inbox, and counts once the Golem has verified it. From then on {}",
         new.epoch,
@@ -49,9 +61,11 @@ pub(super) async fn adjust(args: &AdjustArgs) -> Result<Answer, Failure> {
         moment(old.window.end()),
         renewal.supersedes,
     );
+    text.extend(widened.as_ref().map(|widened| format!("\n{}", widened.text())));
     let json = json!({
         "adjusted": true, "golem": estate.glance.golem, "epoch": new.epoch, "spendCap": new.spend_cap,
         "slippageBps": new.slippage_bps, "until": new.window.end(), "file": path,
+        "policy": widened.as_ref().map(Widened::json),
     });
     Ok(Answer::yes(json, text))
 }

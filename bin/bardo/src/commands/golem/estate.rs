@@ -7,6 +7,7 @@ use crate::{
     commands::onboard::folder::GolemFile,
     input,
 };
+use alloy::primitives::B256;
 use anyhow::anyhow;
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use golem_chain::{Node, Registry};
@@ -128,6 +129,18 @@ impl Estate {
         let entry = Registry::open(&self.node).await?.entry(self.glance.golem).await?;
         let closed = entry.is_some_and(|entry| entry.state.closed);
         Ok(closed.then_some("it is dead: the registry has closed it"))
+    }
+
+    /// What its id is made from, with its owner: what he says, or its file, or nothing; whichever it is, it is held against the id.
+    pub(super) fn salt(&self, said: Option<B256>) -> Result<B256, Failure> {
+        let salt = said.or(self.file.salt).unwrap_or_default();
+        if Registry::golem_id(self.signer.address(), salt) == self.glance.golem {
+            return Ok(salt);
+        }
+        Err(Failure::Use(anyhow!(
+            "salt: {} is not made from {salt}: give --salt as at its onboarding; nothing was signed or sent",
+            self.glance.golem
+        )))
     }
 
     /// What its grants are signed for.

@@ -1,4 +1,9 @@
-use super::{estate::Estate, moment, refused};
+use super::{
+    estate::Estate,
+    moment,
+    policy::{Asked, Widened, widened},
+    refused,
+};
 use crate::{
     answer::{Answer, Failure, OrUse},
     cli::FeedArgs,
@@ -41,11 +46,25 @@ pub(super) async fn feed(args: &FeedArgs) -> Result<Answer, Failure> {
         Ok(turned) => turned,
         Err(no) => return Ok(no),
     };
+    let widened = match &renewal {
+        None => None,
+        Some(renewal) => {
+            let (next, ceiling) = (&renewal.charter, args.send.ceiling(&estate.node)?);
+            let (data, salt) = (args.data.as_path(), args.salt);
+            let asked = Asked { what: "fed", data, next, cap: None, salt, ceiling };
+            match widened(&estate, asked).await? {
+                Ok(widened) => widened,
+                Err(no) => return Ok(no),
+            }
+        }
+    };
+    let stays = stays(args, &estate).await?;
     let mut answer = Answer::yes(
         json!({
             "fed": true, "golem": estate.glance.golem,
             "phase": turned.as_ref().map(|(phase, _)| phase),
             "transaction": turned.as_ref().and_then(|(_, transaction)| *transaction),
+            "policy": widened.as_ref().map(Widened::json), "stays": stays,
         }),
         "",
     );
@@ -56,6 +75,7 @@ pub(super) async fn feed(args: &FeedArgs) -> Result<Answer, Failure> {
             None => format!("it is {phase:?}: nothing was sent"),
         });
     }
+    text.extend(widened.as_ref().map(Widened::text));
     if let Some(renewal) = renewal {
         let signed = estate.signer.grant(&estate.domain(), renewal.delegation)?;
         let path = estate.inbox.put(&signed, estate.now)?;
@@ -67,8 +87,24 @@ pub(super) async fn feed(args: &FeedArgs) -> Result<Answer, Failure> {
         ));
         text.push(format!("From then on {}", renewal.supersedes));
     }
+    if let Some(phase) = stays {
+        text.push(format!(
+            "It is in {phase:?}, and time alone does not change that: `bardo golem feed --phase stable` does, by a transaction"
+        ));
+    }
     answer.text = text.join("\n");
     Ok(answer)
+}
+
+/// A phase in which it does not trade, and that no signature turns back; none where he turned it back, or it is in none.
+async fn stays(args: &FeedArgs, estate: &Estate) -> Result<Option<Phase>, Failure> {
+    if args.phase.is_some() {
+        return Ok(None);
+    }
+    let entry = Registry::open(&estate.node).await?.entry(estate.glance.golem).await?;
+    let own = estate.glance.life.as_ref().map(|life| life.phase);
+    let phase = own.max(entry.map(|entry| entry.state.phase));
+    Ok(phase.filter(|phase| *phase > Phase::Stable))
 }
 
 /// The phase that the registry has then, and the transaction if one was needed; none where nobody asked.

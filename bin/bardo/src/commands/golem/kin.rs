@@ -2,7 +2,7 @@
 
 use super::{archive, moment, nursling::Nursling};
 use crate::{answer::Failure, prose::dollars};
-use alloy::primitives::U256;
+use alloy::primitives::{Address, U256};
 use bardo_bindings::{
     ReplicantBudgetEnforcer, framework::DELEGATION_MANAGER, replicant_budget_enforcer,
 };
@@ -83,6 +83,12 @@ impl Kin {
         let counted = u64::try_from(counted).unwrap_or(u64::MAX);
         let spent = counted.saturating_sub(child.counted);
         Ok(Self { spent, ..self })
+    }
+
+    /// What it spent in the name of this key of its parent's.
+    pub(super) fn spent_of(&self, key: Address) -> u64 {
+        let lent = self.child.as_ref().is_some_and(|child| child.above.delegate == key);
+        if lent { self.spent } else { 0 }
     }
 
     pub(super) fn json(&self) -> Value {

@@ -6,7 +6,7 @@ use crate::{
     input,
 };
 use anyhow::{Context as _, anyhow};
-use golem_runtime::Glance;
+use golem_runtime::{Dying, Glance};
 use serde_json::{Value, json};
 use std::{
     env, fs,
@@ -48,19 +48,23 @@ fn row(folder: &Path, now: u64) -> (Value, String) {
             let life = glance.life.as_ref();
             let phase = life.map(|life| format!("{:?}", life.phase));
             let kin = Kin::of(folder, &glance, now);
+            let died_of = glance.dying.as_ref().map(Dying::trigger);
             let json = json!({
                 "name": name, "data": folder, "golem": file.golem, "owner": file.owner,
                 "mode": file.mode, "chainId": file.chain_id, "phase": phase,
-                "ticks": life.map(|life| life.ticks), "nextAt": life.map(|life| life.next_at),
+                "ticks": life.map(|life| life.ticks), "nextAt": life.map(|life| life.next_at).filter(|_| died_of.is_none()),
+                "dead": glance.is_dead(), "dying": died_of,
                 "replicants": kin.iter().map(Kin::json).collect::<Vec<_>>(),
             });
-            let how = life.map_or_else(
-                || "no tick yet".to_owned(),
-                |life| {
+            let how = match (life, died_of) {
+                (_, Some(trigger)) if glance.is_dead() => format!("dead: {trigger:?}"),
+                (_, Some(trigger)) => format!("dies: {trigger:?}"),
+                (Some(life), None) => {
                     let (phase, ticks, next) = (life.phase, life.ticks, moment(life.next_at));
                     format!("{phase:?}, {ticks} ticks, next {next}")
-                },
-            );
+                }
+                (None, None) => "no tick yet".to_owned(),
+            };
             let mut lines = vec![format!("{name:<20} {}  {how}", file.golem)];
             lines.extend(kin.iter().map(|one| format!("  {}", one.text())));
             (json, lines.join("\n"))

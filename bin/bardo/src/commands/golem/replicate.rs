@@ -80,7 +80,8 @@ pub(super) async fn replicate(args: &ReplicateArgs) -> Result<Answer, Failure> {
                 "it is written down, and is made when its parent can: {why}\n\
                  Its gas money is paid by the same command once it is made."
             );
-            return Ok(Answer::yes(json, text));
+            // Written down is not made.
+            return Ok(Answer::no(json, text));
         }
     };
     made(args, &estate, &nursling, &given).await

@@ -1,4 +1,9 @@
-use super::{archive, connected, kin::Kin, moment, now};
+use super::{
+    archive, connected,
+    kin::Kin,
+    moment, now,
+    policy::{spent, used_up},
+};
 use crate::{
     answer::{Answer, Failure},
     cli::LookArgs,
@@ -10,14 +15,13 @@ use crate::{
 };
 use alloy::primitives::{Address, U256, utils::format_ether};
 use bardo_bindings::framework::{DELEGATION_MANAGER, DelegationManager};
-use golem_chain::{Entry, Node, Registry, environment, observe, printable};
+use golem_chain::{Entry, Node, Registry, environment, observe, printable, published_policy};
 use golem_custody::Runway;
 use golem_delegation::{PermissionContext, blast_radius::Life as GrantLife, enforcers};
-use golem_runtime::{DeathReserve, FolderInbox, Glance, GolemEvent, Life, Rhythm};
+use golem_runtime::{DeathReserve, Economy, FolderInbox, Glance, GolemEvent, Life, Rhythm, THRESHOLDS};
+use golem_safety::Policy;
 use serde_json::{Value, json};
-
-/// Less time than this is something to tell an owner of.
-const SOON: u64 = 86_400;
+use std::path::Path;
 
 /// What is asked of an owner.
 struct Asked {
@@ -42,8 +46,13 @@ struct Seen {
     bounds: Option<Bounds>,
     /// Calls that were counted, where the chain was asked.
     calls: Option<U256>,
+    /// What its owner published, and why its key can spend nothing by that, or nearly so: where the chain was asked.
+    policy: Option<Policy>,
+    used_up: Option<String>,
     /// Letters that wait for its next tick.
     letters: usize,
+    /// His wallet's answer waits for it, too.
+    pays_soon: bool,
     /// Its children.
     kin: Vec<Kin>,
 }
@@ -62,10 +71,11 @@ pub(super) async fn status(args: &LookArgs) -> Result<Answer, Failure> {
     // One that cannot be read keeps it from starting, and nobody from looking.
     let rhythm: Rhythm = HEARTBEAT.text(&args.data)?.parse().unwrap_or_default();
     let missed = glance.life.as_ref().map_or(0, |life| rhythm.missed_ticks(life.next_at, now));
-    let OnChain { entry, ended, calls } = match &node {
-        Some(node) => on_chain(node, &glance).await?,
+    let OnChain { entry, ended, calls, policy, used_up } = match &node {
+        Some(node) => on_chain(node, &args.data, &glance, now).await?,
         None => OnChain::default(),
     };
+    let inbox = FolderInbox::of(&args.data);
     let mut kin = Vec::new();
     for one in Kin::of(&args.data, &glance, now) {
         kin.push(match &node {
@@ -83,7 +93,10 @@ pub(super) async fn status(args: &LookArgs) -> Result<Answer, Failure> {
         ended,
         bounds: glance.grant.as_ref().and_then(|(grant, _)| Bounds::of(grant)),
         calls,
-        letters: FolderInbox::of(&args.data).waiting()?,
+        policy,
+        used_up,
+        letters: inbox.waiting()?,
+        pays_soon: inbox.has_runway(),
         glance,
     };
     let (json, text) = (seen.json(), seen.text());
@@ -98,17 +111,19 @@ async fn is_ended(node: &Node, runway: &Runway) -> Result<bool, Failure> {
     Ok(node.read(DELEGATION_MANAGER, asked).await?)
 }
 
-/// What the registry says, why the grant is over if it is, and how many calls it has counted.
+/// What the registry says, why the grant is over if it is, how many calls it has counted, and what is published.
 #[derive(Default)]
 struct OnChain {
     entry: Option<Entry>,
     ended: Option<String>,
     calls: Option<U256>,
+    policy: Option<Policy>,
+    used_up: Option<String>,
 }
 
-async fn on_chain(node: &Node, glance: &Glance) -> Result<OnChain, Failure> {
+async fn on_chain(node: &Node, data: &Path, glance: &Glance, now: u64) -> Result<OnChain, Failure> {
     let entry = Registry::open(node).await?.entry(glance.golem).await?;
-    let Some((grant, _)) = &glance.grant else {
+    let Some((grant, charter)) = &glance.grant else {
         return Ok(OnChain { entry, ..OnChain::default() });
     };
     let context = PermissionContext::new(vec![grant.clone()])?;
@@ -116,7 +131,14 @@ async fn on_chain(node: &Node, glance: &Glance) -> Result<OnChain, Failure> {
     let life = GrantLife::of(&context, &environment(), seen.block.timestamp, &seen.facts)?;
     let counter = (grant.hash().0, enforcers::LIMITED_CALLS);
     let calls = seen.facts.counters.get(&counter).copied();
-    Ok(OnChain { entry, ended: life.ended.map(|ended| format!("{ended:?}")), calls })
+    let ended = life.ended.map(|ended| format!("{ended:?}"));
+    let published = published_policy(node, glance.golem).await?;
+    let policy = published.and_then(Result::ok).map(|published| published.policy().clone());
+    let used_up = match &policy {
+        Some(policy) => used_up(policy, charter, spent(data, glance, node, now).await?),
+        None => None,
+    };
+    Ok(OnChain { entry, ended, calls, policy, used_up })
 }
 
 impl Seen {
@@ -153,7 +175,7 @@ impl Seen {
         }
         if let Some((_, charter)) = &glance.grant {
             let left = charter.window.end().saturating_sub(self.now);
-            if left < SOON {
+            if is_short(left) {
                 let left = length(left);
                 ask("feed", format!("its grant ends in {left}: `bardo golem feed`"));
             }
@@ -167,6 +189,12 @@ impl Seen {
             );
             ask("coins", words);
         }
+        if let Some(words) = &self.used_up {
+            ask("budget", words.clone());
+        }
+        if let Some(words) = self.unpaid() {
+            ask("runway", words);
+        }
         for words in super::approval::asked(glance, self.now) {
             ask("approval", words);
         }
@@ -177,6 +205,24 @@ impl Seen {
             ask("heartbeat", words);
         }
         all
+    }
+
+    /// Why it pays no running costs, though his wallet once granted them.
+    fn unpaid(&self) -> Option<String> {
+        let (runway, (grant, _)) = (self.glance.runway.as_ref()?, self.glance.grant.as_ref()?);
+        let why = if runway.session != grant.delegate {
+            format!("is for {}, and its key is {}", runway.session, grant.delegate)
+        } else if runway.expires_at <= self.now {
+            format!("ended {}", moment(runway.expires_at))
+        } else {
+            return None;
+        };
+        let next = if self.pays_soon {
+            "what your wallet granted since waits in its inbox for its next tick"
+        } else {
+            "`bardo golem runway --print-request`"
+        };
+        Some(format!("your grant for its running costs {why}, and it pays none: {next}"))
     }
 
     fn json(&self) -> Value {
@@ -205,6 +251,10 @@ impl Seen {
             "anomaly": *anomaly && !self.is_dead(),
             "now": now,
             "spent": { "session": glance.spent.session, "day": glance.spent.day },
+            "policy": self.policy.as_ref().map(|policy| json!({
+                "spendPerTransaction": policy.spend_per_transaction,
+                "spendPerSession": policy.spend_per_session, "spendPerDay": policy.spend_per_day,
+            })),
             "capPerDay": charter.map(|charter| charter.spend_cap),
             "calls": self.calls.map(|calls| calls.to_string()),
             "bounds": self.bounds.as_ref().map(Bounds::json),
@@ -243,10 +293,15 @@ impl Seen {
         if let Some((_, charter)) = &glance.grant {
             let money = |micro: u64| dollars(U256::from(micro));
             lines.push(format!(
-                "spent     {} of {} in 24 hours, {} by this key",
+                "spent     {} of {} in 24 hours, {}{} by this key",
                 money(glance.spent.day),
-                money(charter.spend_cap),
-                money(glance.spent.session)
+                money(self.policy.as_ref().map_or(charter.spend_cap, |policy| {
+                    policy.spend_per_day.min(charter.spend_cap)
+                })),
+                money(glance.spent.session),
+                self.policy.as_ref().map_or_else(String::new, |policy| {
+                    format!(" of {}", money(policy.spend_per_session))
+                })
             ));
             let end = moment(charter.window.end());
             lines.push(format!("grant     number {}, until {end}", charter.epoch));
@@ -280,6 +335,12 @@ impl Seen {
         lines.extend(self.asks().iter().map(|one| format!("! {}", one.words)));
         lines.join("\n")
     }
+}
+
+/// Whether so much time is what keeps it from Thriving (docs/vitality.md).
+fn is_short(seconds_left: u64) -> bool {
+    let time = Economy { metabolism: None, seconds_left, worth: None, mark: 0, bound_bps: 0 };
+    THRESHOLDS.first().is_some_and(|(_, thriving)| time.clock() < *thriving)
 }
 
 fn living(life: &Life, missed: u64) -> [String; 4] {

@@ -80,7 +80,7 @@ pub(super) async fn watch(args: &WatchArgs, json: bool) -> Result<Answer, Failur
 async fn look(args: &WatchArgs, node: Option<&Node>) -> Result<Look, Failure> {
     let now = now(node).await?;
     match (&args.data, args.golem, node) {
-        (Some(data), _, node) => by_books(args, data, node, now).await,
+        (Some(data), ..) => by_books(args, data, now),
         (None, Some(golem), Some(node)) => by_registry(args, golem, node).await,
         _ => {
             Err(Failure::Use(anyhow!("say which: --data DIR, or --golem GOLEM_ID with --rpc URL")))
@@ -89,29 +89,21 @@ async fn look(args: &WatchArgs, node: Option<&Node>) -> Result<Look, Failure> {
 }
 
 /// By the Golem's own folder: it says there when it is due.
-async fn by_books(
-    args: &WatchArgs,
-    data: &Path,
-    node: Option<&Node>,
-    now: u64,
-) -> Result<Look, Failure> {
+fn by_books(args: &WatchArgs, data: &Path, now: u64) -> Result<Look, Failure> {
     let glance = Glance::of(&archive(data)?, now)?;
     let written: Rhythm = HEARTBEAT.text(data)?.parse().unwrap_or_default();
     let rhythm = as_asked(args, written);
-    let closed = match node {
-        Some(node) => {
-            let entry = Registry::open(node).await?.entry(glance.golem).await?;
-            entry.is_some_and(|entry| entry.state.closed)
-        }
-        None => false,
-    };
-    let closed = closed || glance.is_dead();
+    // The registry closes it before its keys are wiped and its will is written: its books alone know that nothing is left to do.
+    let closed = glance.is_dead();
     let dies = !closed && glance.dying.is_some();
-    // One that dies has no more ticks, but a record of each step: as often as it ticked, at least, something is to be done about it.
-    let due = if dies {
-        glance.written_at.map(|at| at.saturating_add(rhythm.every))
-    } else {
-        glance.life.as_ref().map(|life| life.next_at)
+    let later = |at: Option<u64>| at.map(|at| at.saturating_add(rhythm.every));
+    let due = match &glance.life {
+        // One that dies has no more ticks, but a record of each step: as often as it ticked, at least, something is to be done about it.
+        _ if dies => later(glance.written_at),
+        Some(life) => Some(life.next_at),
+        // A wallet at a service has no ticks of this program's.
+        None if glance.grant.is_none() => None,
+        None => later(glance.onboarded_at),
     };
     let missed = due.map_or(0, |due| rhythm.missed_ticks(due, now));
     let anomaly = rhythm.is_anomaly(missed) && !closed;

@@ -113,6 +113,9 @@ pub(in crate::commands) struct GolemFile {
     pub(in crate::commands) chain_id: u64,
     pub(in crate::commands) mode: CustodyMode,
     pub(in crate::commands) owner: Address,
+    /// What its id is made from, with its owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::commands) salt: Option<B256>,
     /// Where the money is.
     pub(in crate::commands) account: Address,
     /// Who signs, or asks for signatures.

@@ -17,6 +17,8 @@ use std::path::PathBuf;
 
 /// Longest address of an identity's file.
 const MOST_URI: usize = 2_048;
+/// How long a grant lasts if nothing else is said: long enough that time is not what a new Golem's vitality suffers from.
+const DAYS: u64 = 30;
 /// 0.05 ether (SPEC D20).
 const STIPEND: U256 = U256::from_limbs([50_000_000_000_000_000, 0, 0, 0]);
 
@@ -143,7 +145,7 @@ impl Plan {
             (CustodyMode::Embedded, _) | (_, OnboardAccount::Eoa) => None,
             (_, OnboardAccount::Vault) => Some(input::proxy_code(wishes.proxy_code.as_deref())?),
         };
-        let days = wishes.days.unwrap_or(7);
+        let days = wishes.days.unwrap_or(DAYS);
         if !(1..=366).contains(&days) {
             return Err(off("days", format!("{days} is not 1 to 366")));
         }

@@ -24,7 +24,7 @@ const PER_DAY: U256 = U256::from_limbs([10_000_000, 0, 0, 0]);
 const MEAN_IT: &str = "; if you mean it, say --runway-beyond-limits";
 
 /// What to ask the wallet for, in today's form.
-pub(super) fn asked(
+pub(in crate::commands) fn asked(
     args: &RunwayRequestArgs,
     of: &RunwayFor,
     dollars: Address,
@@ -52,7 +52,9 @@ pub(super) fn asked(
 }
 
 /// The draft's form has no word for who redeems: there the signed caveats say it, which alone bind.
-pub(super) fn whole((form, mut answer): (Form, permission::Answer)) -> permission::Answer {
+pub(in crate::commands) fn whole(
+    (form, mut answer): (Form, permission::Answer),
+) -> permission::Answer {
     let environment = environment();
     if form == Form::Draft
         && let Ok(context) = PermissionContext::decode(&answer.context)
@@ -68,7 +70,7 @@ pub(super) fn whole((form, mut answer): (Form, permission::Answer)) -> permissio
 }
 
 /// Holds a wallet's answer against its own caveats and against this Golem.
-pub(super) fn taken(
+pub(in crate::commands) fn taken(
     answer: &permission::Answer,
     of: &RunwayFor,
     dollars: Address,
@@ -88,13 +90,13 @@ fn declined(refused: &RunwayRefusal) -> Answer {
     no(format!("{refused}{}", if refused.is_a_limit() { MEAN_IT } else { "" }))
 }
 
-pub(super) fn no(why: String) -> Answer {
+pub(in crate::commands) fn no(why: String) -> Answer {
     let reason = format!("runway: {why}; nothing was asked or sent");
     Answer::no(json!({ "done": false, "reason": reason }), reason)
 }
 
 /// For programs.
-pub(super) fn json(runway: &Runway, held: U256) -> Value {
+pub(in crate::commands) fn json(runway: &Runway, held: U256) -> Value {
     json!({
         "token": runway.token,
         "perDay": runway.per_day.to_string(),
@@ -104,7 +106,7 @@ pub(super) fn json(runway: &Runway, held: U256) -> Value {
 }
 
 /// For people: what a thief of the key has by it.
-pub(super) fn said(runway: &Runway, held: U256) -> String {
+pub(in crate::commands) fn said(runway: &Runway, held: U256) -> String {
     let Runway { per_day, most, expires_at, .. } = runway;
     let of = runway.token.map_or_else(|| "wei".to_owned(), |token| format!("units of {token}"));
     paragraphs(&format!(

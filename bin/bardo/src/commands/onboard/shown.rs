@@ -6,7 +6,7 @@ use super::{
     runway,
 };
 use crate::answer::{Answer, Failure};
-use alloy::primitives::{Address, U256};
+use alloy::primitives::{Address, B256, U256};
 use anyhow::anyhow;
 use golem_chain::{Costs, Node, Onboarded, Prompt, Provisioned, Wished, provisioning};
 use golem_custody::{CustodyMode, Means, Onboarding, Runway, WalletApp};
@@ -17,6 +17,7 @@ use std::path::Path;
 /// All that is to be said.
 pub(super) struct Shown<'a> {
     pub(super) folder: &'a Path,
+    pub(super) salt: B256,
     pub(super) node: &'a Node,
     pub(super) onboarded: &'a Onboarded,
     pub(super) was_done: bool,
@@ -42,6 +43,7 @@ impl Shown<'_> {
             chain_id: self.node.chain_id(),
             mode: self.wished.mode,
             owner: *owner,
+            salt: Some(self.salt),
             account: *owner,
             session: None,
             grant: None,

@@ -133,14 +133,14 @@ async fn a_local_golem_is_bounded_where_its_owner_says_nothing() -> Result<()> {
 
     assert_eq!(ran.code, 0, "{ran:?}");
     for says in [
-        "bounds   $1,000.00 in any 24 hours, 336 calls, until ",
+        "bounds   $1,000.00 in any 24 hours, 1440 calls, until ",
         "two calls",
         "Its gas it pays itself",
     ] {
         ensure!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
     }
     let words = bardo(["delegation", "explain", &scene.path("golem/grant.json")])?;
-    ensure!(words.stdout.contains("It can be used 336 times at most."), "{words:?}");
+    ensure!(words.stdout.contains("It can be used 1440 times at most."), "{words:?}");
     let account = scene.status()?["account"].clone();
     let key = scene.status()?["key"].clone();
     let account: Address = serde_json::from_value(account)?;

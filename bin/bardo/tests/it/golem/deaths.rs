@@ -82,6 +82,12 @@ async fn its_owner_ends_it_by_one_transaction() -> Result<()> {
     assert_eq!(status.code, 1, "{status:?}");
     let said = status.json()?;
     ensure!(said["dead"] == true && said["dying"]["phase"] == "left", "{said}");
+    let home = scene.data().parent().context("no home")?.display().to_string();
+    let list = bardo(["golem", "list", "--home", &home, "--json"])?.json()?;
+    let listed = &list["golems"][0];
+    ensure!(listed["dead"] == true && listed["dying"] == "ownerKillSwitch", "{list}");
+    let words = bardo(["golem", "list", "--home", &home])?.stdout;
+    ensure!(words.contains("dead: OwnerKillSwitch") && !words.contains("next"), "{words}");
     let watch = scene.golem("watch", &["--once"])?;
     ensure!(watch.code == 0 && watch.json()?["closed"] == true, "nobody is missed: {watch:?}");
     let pw = scene.path("pw");
@@ -124,6 +130,9 @@ async fn a_death_that_waits_takes_no_feed_and_is_watched_until_its_end() -> Resu
     let dies = look()?;
     let said = dies.json()?;
     assert_eq!((dies.code, &said["closed"], &said["dies"]), (0, &false.into(), &true.into()));
+    let home = scene.data().parent().context("no home")?.display().to_string();
+    let list = bardo(["golem", "list", "--home", &home])?.stdout;
+    ensure!(list.contains("dies: ") && !list.contains("next"), "{list}");
     // Nobody starts it again.
     golem.lost()?;
     let watcher =

@@ -50,11 +50,15 @@ impl Scene {
 
     /// With this task, a share and two days.
     fn scout(&self) -> Result<Value> {
-        let task = self.path("task.md");
-        let words = ["--task", &task, "--budget", "50", "--for", "2d", "--every", "6h"];
-        let ran = self.replicates("scout", &words)?;
+        let ran = self.wants_a_scout()?;
         ensure!(ran.code == 0, "{ran:?}");
         ran.json()
+    }
+
+    fn wants_a_scout(&self) -> Result<Ran> {
+        let task = self.path("task.md");
+        let words = ["--task", &task, "--budget", "50", "--for", "2d", "--every", "6h"];
+        self.replicates("scout", &words)
     }
 
     fn kin(&self) -> Result<Value> {
@@ -157,8 +161,10 @@ async fn a_running_golem_makes_a_replicant_that_trades_within_its_share_until_it
 async fn a_stopped_golem_makes_its_replicant_when_it_runs() -> Result<()> {
     let scene = Scene::local_parent().await?;
 
-    let waits = scene.scout()?;
+    let ran = scene.wants_a_scout()?;
 
+    assert_eq!(ran.code, 1, "what waits is not made: {ran:?}");
+    let waits = ran.json()?;
     ensure!(waits["replicated"] == false && waits["waits"].is_string(), "{waits}");
     assert_eq!(scene.kin()?["state"], "waits");
     let golem = scene.runs_local()?;

@@ -23,6 +23,11 @@ const STRANGER: Address = Address::repeat_byte(0x66);
 
 /// What the owner's wallet grants that was asked for this: the caveats that such wallets write, and the owner's signature.
 fn granted(scene: &Scene, request: Request, now: u64) -> Result<Answer> {
+    granted_by(scene.owner.address, request, now)
+}
+
+/// The same of any owner here: all of them have one key.
+pub(crate) fn granted_by(owner: Address, request: Request, now: u64) -> Result<Answer> {
     let Permission::Periodic(Periodic {
         asset: Asset::Erc20(token_address), amount, duration, ..
     }) = request.permission
@@ -46,7 +51,7 @@ fn granted(scene: &Scene, request: Request, now: u64) -> Result<Answer> {
     let caveat = |rule| environment.caveat(rule)?.context("no such enforcer");
     let leaf = Delegation {
         delegate: request.to,
-        delegator: scene.owner.address,
+        delegator: owner,
         authority: ROOT_AUTHORITY,
         caveats: rules.iter().map(caveat).collect::<Result<_>>()?,
         salt: U256::from(7715),
@@ -59,7 +64,7 @@ fn granted(scene: &Scene, request: Request, now: u64) -> Result<Answer> {
     Ok(Answer { granted: request, context, dependencies: vec![], manager })
 }
 
-fn requested(ran: &Ran) -> Result<Request> {
+pub(crate) fn requested(ran: &Ran) -> Result<Request> {
     assert_eq!(ran.code, 0, "{ran:?}");
     match read(&ran.stdout)?.message {
         Message::Requests(mut requests) => requests.pop().context("none"),
