@@ -112,12 +112,16 @@ blocks. --in-the-open sends past a private_rpc; what ends a grant or takes money
     #[command(after_help = "Examples:
   bardo demo
   bardo demo --only life
+  bardo demo --only life --stay
 
 Needs the local chain: make devchain. The Golem's life is target/demo/report.html afterwards.")]
     Demo {
         /// One part of it
         #[arg(long, value_name = "PART")]
         only: Option<DemoPart>,
+        /// Leave the Golem's chain and folder there until standard input ends; where they are is said on standard error
+        #[arg(long)]
+        stay: bool,
     },
 
     /// Put Bardo's contracts on a chain, at the same addresses everywhere

@@ -23,7 +23,7 @@ use alloy::{
     },
     sol_types::SolCall,
 };
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use bardo_bindings::{
     defi::{
         Erc20,
@@ -57,7 +57,10 @@ const WEEK: u64 = 604_800;
 const SHORT: u64 = 60;
 
 /// Plays the demo, or the part of it that is wished for; the answer is yes when nothing was a surprise.
-pub(crate) async fn run(only: Option<DemoPart>, json: bool) -> Result<Answer, Failure> {
+pub(crate) async fn run(only: Option<DemoPart>, stay: bool, json: bool) -> Result<Answer, Failure> {
+    if stay && only == Some(DemoPart::Grants) {
+        return Err(Failure::Use(anyhow!("only a Golem's life leaves something to look at")));
+    }
     let files = LocalFiles::find()?;
     let mut narrator = Narrator::new(json);
     if only != Some(DemoPart::Life) {
@@ -67,6 +70,9 @@ pub(crate) async fn run(only: Option<DemoPart>, json: bool) -> Result<Answer, Fa
         let mut play = life::Play::open(&files).await?;
         if let Err(error) = play.run(&mut narrator).await {
             narrator.fault(&error);
+        }
+        if stay {
+            play.stays(&narrator)?;
         }
     }
     let surprises = narrator.surprises();

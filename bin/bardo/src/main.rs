@@ -61,7 +61,7 @@ async fn run(command: Command, json: bool) -> Result<Answer, Failure> {
         }
         Command::Delegation(DelegationCommand::Redeem(args)) => commands::redeem(&args).await,
         Command::Delegation(DelegationCommand::Revoke(args)) => commands::revoke(&args).await,
-        Command::Demo { only } => demo::run(only, json).await,
+        Command::Demo { only, stay } => demo::run(only, stay, json).await,
         Command::Deploy(args) => commands::deploy(&args).await,
         Command::Golem(command) => commands::golem(&command, json).await,
         Command::Identity(command) => commands::identity(&command).await,

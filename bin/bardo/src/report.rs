@@ -132,7 +132,9 @@ fn days(log: &Log) -> Vec<Day> {
 fn timeline(log: &Log, chain: &Chain, left_out: &mut LeftOut) -> Vec<Entry> {
     let mut all: Vec<Entry> =
         log.told.iter().filter_map(words::entry).chain(chain.entries()).collect();
-    all.sort_by_key(|entry| (entry.at, entry.record.unwrap_or(0)));
+    // Of one second, what only the chain knows comes first; but nothing of a child before its birth.
+    let unknown = |entry: &Entry| if entry.mark == Mark::Child { u64::MAX } else { 0 };
+    all.sort_by_key(|entry| (entry.at, entry.record.unwrap_or_else(|| unknown(entry))));
     let mut told: Vec<Entry> = Vec::new();
     for entry in all {
         let again = |last: &&mut Entry| {

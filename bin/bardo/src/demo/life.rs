@@ -23,8 +23,8 @@ use golem_chain::{
 };
 use golem_custody::{Execution, OwnerSigner};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::Value;
-use std::path::PathBuf;
+use serde_json::{Value, json};
+use std::{io, path::PathBuf};
 
 const DAY: u64 = 86_400;
 /// How long the owner's grant lasts, in days.
@@ -105,6 +105,21 @@ impl Play {
         self.decline_and_death(narrator).await?;
         self.bar.finish_and_clear();
         self.last_account(narrator)
+    }
+
+    /// Everything is left as it is until somebody has looked.
+    pub(super) fn stays(&self, narrator: &Narrator) -> Result<()> {
+        let left = json!({
+            "rpc": self.chain.url(),
+            "data": self.data(),
+            "charter": self.folder.path("charter.json"),
+            "golem": self.golem,
+            "account": self.account,
+            "owner": self.owner.address(),
+        });
+        narrator.say(&format!("stays until standard input ends: {left}"));
+        io::copy(&mut io::stdin().lock(), &mut io::sink())?;
+        Ok(())
     }
 
     // What an owner does.

@@ -30,6 +30,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Blocks of which logs are asked at once where all at once are too many.
 const MANY: u64 = 10_000;
+/// What is paid by the runway, out of the owner's own wallet.
+const RUNNING_COSTS: &str = "running costs";
 /// Letters of a token's name.
 const SYMBOL: usize = 12;
 
@@ -181,6 +183,8 @@ impl Chain {
             (By::Golem, _) if !deed.done => {
                 (Mark::Refusal, "A transaction failed in its block".to_owned(), None)
             }
+            // Its log says that, and of how much.
+            (By::Golem, RUNNING_COSTS) => return None,
             (By::Golem, "trade") => (Mark::Trade, format!("Swapped {out} for {came}"), None),
             (By::Golem, "payment") if deed.moved.iter().all(|one| one.home) => {
                 (Mark::Money, format!("Sent {out} home to its owner"), None)
@@ -198,6 +202,9 @@ impl Chain {
             (By::Strange, action) => {
                 let title = "Its key was used, and its log knows nothing of it".to_owned();
                 let what = match (out.is_empty(), came.is_empty()) {
+                    (false, _) if action == RUNNING_COSTS => {
+                        format!("{out} left its owner’s own wallet.")
+                    }
                     (true, true) => format!("{}.", words::capital(action)),
                     (false, true) => format!("{out} left the account."),
                     (true, false) => format!("{came} came to the account."),
@@ -364,8 +371,11 @@ async fn deeds(
             _ => By::Other,
         };
         let kept = ended.get(&hash);
-        let (action, moved, phases) =
+        let (mut action, moved, phases) =
             read(&receipt, golem, log.account.unwrap_or_default(), log.owner);
+        if log.running_costs.contains(&hash) && receipt.status() {
+            action = RUNNING_COSTS;
+        }
         deeds.push(Deed {
             at,
             block,
@@ -431,6 +441,8 @@ fn read(
     let (mut redeemed, mut allowed) = (false, false);
     let mut phases = None;
     let mut moved: Vec<Moved> = Vec::new();
+    // What left its owner's own wallet: that is how a runway pays.
+    let mut paid: Vec<Moved> = Vec::new();
     for log in receipt.logs() {
         let topic = log.topic0().copied().unwrap_or_default();
         let of_golem = log.topics().get(1) == Some(&golem);
@@ -456,6 +468,13 @@ fn read(
             if came != (event.from == account) {
                 let home = Some(event.to) == owner;
                 moved.push(Moved { token: log.address(), amount: event.value, came, home });
+            } else if Some(event.from) == owner && event.to != event.from {
+                paid.push(Moved {
+                    token: log.address(),
+                    amount: event.value,
+                    came: false,
+                    home: false,
+                });
             }
         } else if topic == Erc20::Approval::SIGNATURE_HASH {
             allowed = true;
@@ -470,6 +489,10 @@ fn read(
             (true, true) => "trade",
             (true, false) => "payment",
             (false, true) => "income",
+            (false, false) if redeemed && !paid.is_empty() => {
+                moved = paid;
+                RUNNING_COSTS
+            }
             (false, false) if allowed => "allowance",
             (false, false) if redeemed => "gas money",
             (false, false) => "other",

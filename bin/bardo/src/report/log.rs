@@ -52,8 +52,10 @@ pub(super) struct Log {
     pub(super) grants: Vec<Given>,
     /// Its children, the oldest first.
     pub(super) children: Vec<Raised>,
-    /// The grant for running costs, and since when.
-    runway: Option<(u64, Runway)>,
+    /// The grants for running costs, and since when.
+    runways: Vec<(u64, Runway)>,
+    /// Hashes of what they paid.
+    pub(super) running_costs: BTreeSet<B256>,
     pub(super) ticks: Vec<Tick>,
     pub(super) all_ticks: u64,
     pub(super) life: Option<Life>,
@@ -73,6 +75,7 @@ impl Log {
     pub(super) fn of(records: &[Record], left_out: &mut LeftOut) -> Self {
         let mut log = Self::default();
         let mut aside: HashMap<IntentId, u64> = HashMap::new();
+        let mut landed: HashMap<IntentId, B256> = HashMap::new();
         let mut refusals: BTreeMap<String, Refusals> = BTreeMap::new();
         let mut block = 0;
         for record in records {
@@ -89,7 +92,11 @@ impl Log {
                 GolemEvent::OperationSigned { op_hash, .. } => {
                     log.signed.insert(*op_hash);
                 }
+                GolemEvent::RunwayRedeemed { intent, .. } => {
+                    log.running_costs.extend(landed.get(intent));
+                }
                 GolemEvent::IntentDone { intent, hash, block } => {
+                    landed.insert(*intent, *hash);
                     log.ends(record, *hash, *block, aside.get(intent));
                 }
                 GolemEvent::IntentFailed { intent, hash, block, .. } => {
@@ -163,7 +170,7 @@ impl Log {
             }
             "runway" => {
                 if let Ok(runway) = Runway::deserialize(to) {
-                    self.runway = Some((record.at, runway));
+                    self.runways.push((record.at, runway));
                 }
             }
             of_one if of_one.starts_with("replicant.") => {
@@ -221,8 +228,8 @@ impl Log {
 
     /// The grant for running costs, where it is that key's and was there then.
     pub(super) fn runway_at(&self, at: u64, key: Address) -> Option<&Runway> {
-        let (since, runway) = self.runway.as_ref()?;
-        (*since <= at && runway.session == key).then_some(runway)
+        let then = self.runways.iter().rev().find(|(since, _)| *since <= at);
+        then.map(|(_, runway)| runway).filter(|runway| runway.session == key)
     }
 
     /// Every key that it had.

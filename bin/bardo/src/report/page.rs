@@ -13,6 +13,8 @@ use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");
 const ICONS: &str = include_str!("icons.svg");
+/// What the marks below a chart count.
+const DAYS: &str = "<span class=\"across\">days of its life →</span>";
 /// Nothing is loaded, whatever anybody wrote into a log.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -79,13 +81,14 @@ fn header(page: &mut String, story: &Story) {
     let headline = match sums.born {
         None => "This Golem has not had its first tick.".to_owned(),
         Some(_) => format!(
-            "{lived} {} {}, traded {} {} and was told no {} {}.",
+            "{lived} {} {}, traded {} {}, was told no {} {}, and cost {}.",
             number("/sums/days", sums.days),
             plural(sums.days, "day", "days"),
             number("/sums/trades", sums.trades),
             plural(sums.trades, "time", "times"),
             number("/sums/refused", sums.refused),
             plural(sums.refused, "time", "times"),
+            dollars("/sums/cost", sums.cost),
         ),
     };
     let _ = writeln!(page, "<h1>{headline}</h1>");
@@ -116,7 +119,29 @@ fn header(page: &mut String, story: &Story) {
             lead.push_str(" There were moments in which nothing bounded what a thief could take.")
         }
     }
-    let _ = writeln!(page, "<p class=\"lead\">{lead}</p>\n</header>");
+    let _ = writeln!(page, "<p class=\"lead\">{lead}</p>");
+    contents(page, story);
+    page.push_str("</header>\n");
+}
+
+/// Ways to what is further down.
+fn contents(page: &mut String, story: &Story) {
+    page.push_str("<nav aria-label=\"On this page\">");
+    for (id, name, is_there) in [
+        ("its-life", "Vitality", true),
+        ("its-money", "Money and risk", true),
+        ("its-days", "What happened", true),
+        ("its-children", "Replicants", !story.replicants.is_empty()),
+        ("its-refusals", "Every refusal", true),
+        ("its-gas", "Gas", true),
+        ("its-end", "Settlement", story.settlement.is_some()),
+        ("its-log", "Audit log", true),
+    ] {
+        if is_there {
+            let _ = write!(page, "<a href=\"#{id}\">{name}</a>");
+        }
+    }
+    page.push_str("</nav>\n");
 }
 
 const fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
@@ -191,8 +216,8 @@ fn vitality(page: &mut String, story: &Story) {
     let whole = u128::from(WHOLE);
     let frame = frame(story, whole);
     page.push_str(
-        "<section>\n<h2>Vitality</h2>\n<p class=\"about\">How much life it had: the least of three clocks. The ribbon below is the phase that the \
-         registry holds; it only moves forward, unless its owner feeds it. Days of its life run to the right.</p>\n<div class=\"chart hero\">",
+        "<section id=\"its-life\">\n<h2>Vitality</h2>\n<p class=\"about\">How much life it had: the least of three clocks. The ribbon below is the phase that the \
+         registry holds; it only moves forward, unless its owner feeds it.</p>\n<div class=\"chart hero\">",
     );
     let mut high = whole;
     for (phase, low) in THRESHOLDS {
@@ -235,13 +260,23 @@ fn vitality(page: &mut String, story: &Story) {
     ribbon(page, story, &frame);
     page.push_str("</div>");
     axis(page, story, &frame);
-    page.push_str(
+    let _ = write!(
+        page,
         "</div>\n<p class=\"legend\"><span><i style=\"--of:var(--ink)\"></i>vitality</span>\
          <span><i style=\"--of:var(--economic)\"></i>money, time and standing</span>\
          <span><i style=\"--of:var(--epistemic)\"></i>how well it knows the world</span>\
          <span><i style=\"--of:var(--stochastic)\"></i>chance</span>\
-         <span><i class=\"box\" style=\"--of:color-mix(in srgb, var(--dream) 45%, transparent)\"></i>asleep</span></p>\n</section>\n",
+         <span><i class=\"box\" style=\"--of:color-mix(in srgb, var(--dream) 45%, transparent)\"></i>asleep</span>{DAYS}</p>\n<p class=\"legend pins\">",
     );
+    for (of, what) in [
+        (Mark::Owner, "its owner acted"),
+        (Mark::Alarm, "something was wrong"),
+        (Mark::Child, "a child"),
+        (Mark::Death, "it died"),
+    ] {
+        let _ = write!(page, "<span class=\"m {}\">{} {what}</span>", mark(of), icon(of));
+    }
+    page.push_str("</p>\n</section>\n");
 }
 
 /// From when to when something was so; the last one may not be over.
@@ -306,7 +341,7 @@ fn spend(page: &mut String, story: &Story) {
     let most = u128::from(sums.cap.max(sums.most_spent)).max(1);
     let frame = frame(story, most.saturating_mul(23) / 20);
     page.push_str(
-        "<section>\n<h2>Spend against its cap</h2>\n<p class=\"about\">What counted in its rolling day, as the chain counted it, and what its owner \
+        "<section id=\"its-money\">\n<h2>Spend against its cap</h2>\n<p class=\"about\">What counted in its rolling day, as the chain counted it, and what its owner \
          allowed. Whoever has the key has the same cap.</p>\n<div class=\"chart\">",
     );
     let spent: Vec<(u64, u128)> =
@@ -342,7 +377,10 @@ fn spend(page: &mut String, story: &Story) {
         );
     }
     axis(page, story, &frame);
-    page.push_str("</div>\n</section>\n");
+    let _ = writeln!(
+        page,
+        "</div>\n<p class=\"legend\"><span><i style=\"--of:var(--accent)\"></i>spent in a rolling day, in dollars</span><span><i class=\"dashed\" style=\"--of:var(--risk)\"></i>the cap</span>{DAYS}</p>\n</section>"
+    );
 }
 
 fn risk(page: &mut String, story: &Story) {
@@ -384,7 +422,10 @@ fn risk(page: &mut String, story: &Story) {
         }
     }
     axis(page, story, &frame);
-    page.push_str("</div>\n</section>\n");
+    let _ = writeln!(
+        page,
+        "</div>\n<p class=\"legend\"><span><i style=\"--of:var(--risk)\"></i>at risk, in dollars</span>{DAYS}</p>\n</section>"
+    );
 }
 
 fn worth(page: &mut String, story: &Story) {
@@ -408,7 +449,10 @@ fn worth(page: &mut String, story: &Story) {
         );
     }
     axis(page, story, &frame);
-    page.push_str("</div>\n</section>\n");
+    let _ = writeln!(
+        page,
+        "</div>\n<p class=\"legend\"><span><i style=\"--of:var(--accent)\"></i>worth, in dollars</span>{DAYS}</p>\n</section>"
+    );
 }
 
 fn mood(page: &mut String, story: &Story) {
@@ -432,10 +476,17 @@ fn mood(page: &mut String, story: &Story) {
             ("thin stroke-dominance", frame.line(&curve(|tick| tick.mood.dominance), false)),
         ],
     ));
+    for (at, side, word) in
+        [(200, "below", "strongest"), (100, "above", "none"), (0, "above", "its opposite")]
+    {
+        let top = frame.top(at);
+        let _ = write!(page, "<span class=\"note {side}\" style=\"top:{top}\">{word}</span>");
+    }
     axis(page, story, &frame);
-    page.push_str(
+    let _ = write!(
+        page,
         "</div>\n<p class=\"legend\"><span><i style=\"--of:var(--thriving)\"></i>pleasure</span><span><i style=\"--of:var(--declining)\"></i>arousal</span>\
-         <span><i style=\"--of:var(--stable)\"></i>dominance</span></p>\n</section>\n",
+         <span><i style=\"--of:var(--dream)\"></i>dominance</span>{DAYS}</p>\n</section>\n",
     );
 }
 
@@ -476,7 +527,7 @@ fn seal(page: &mut String, story: &Story) {
     }
     let _ = writeln!(
         page,
-        "<section><div class=\"{class}\"><svg class=\"icon\" aria-hidden=\"true\"><use href=\"#{name}\"/></svg><div><strong>{title}</strong><p>{words}</p><p>Head {}</p></div></div></section>",
+        "<section id=\"its-log\"><div class=\"{class}\"><svg class=\"icon\" aria-hidden=\"true\"><use href=\"#{name}\"/></svg><div><strong>{title}</strong><p>{words}</p><p>Head {}</p></div></div></section>",
         hex("/audit/head", audit.head)
     );
 }

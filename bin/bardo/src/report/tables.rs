@@ -10,7 +10,7 @@ use super::{
 use std::fmt::Write as _;
 
 pub(super) fn timeline(page: &mut String, story: &Story) {
-    page.push_str("<section>\n<h2>What happened</h2>\n<p class=\"about\">From its audit log, and from the chain where the log says nothing.</p>\n");
+    page.push_str("<section id=\"its-days\">\n<h2>What happened</h2>\n<p class=\"about\">From its audit log, and from the chain where the log says nothing.</p>\n");
     if story.timeline.is_empty() {
         page.push_str("<p>Nothing yet.</p>\n</section>\n");
         return;
@@ -67,10 +67,10 @@ pub(super) fn replicants(page: &mut String, story: &Story) {
         return;
     }
     page.push_str(
-        "<section>\n<h2>Replicants</h2>\n<p class=\"about\">Children in processes and with keys of their own. Each had a share, as the chain counted \
+        "<section id=\"its-children\">\n<h2>Replicants</h2>\n<p class=\"about\">Children in processes and with keys of their own. Each had a share, as the chain counted \
          it; what they spent counts in the Golem’s own cap, too.</p>\n",
     );
-    page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th>Key</th><th>From</th><th>Until</th><th class=\"n\">Share</th><th class=\"n\">Spent</th><th class=\"n\">Trades</th><th class=\"n\">Gas</th><th>How it ended</th></tr></thead><tbody>\n");
+    page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th scope=\"col\">Key</th><th scope=\"col\">From</th><th scope=\"col\">Until</th><th scope=\"col\" class=\"n\">Share</th><th scope=\"col\" class=\"n\">Spent</th><th scope=\"col\" class=\"n\">Trades</th><th scope=\"col\" class=\"n\">Gas</th><th scope=\"col\">How it ended</th></tr></thead><tbody>\n");
     for (index, child) in story.replicants.iter().enumerate() {
         let of = |field: &str| format!("/replicants/{index}/{field}");
         let end = match (&child.cause, child.ended) {
@@ -96,14 +96,14 @@ pub(super) fn replicants(page: &mut String, story: &Story) {
 
 pub(super) fn refusals(page: &mut String, story: &Story) {
     page.push_str(
-        "<section>\n<h2>Every refusal</h2>\n<p class=\"about\">What it wanted and was not allowed. Nothing of this was signed, or it was refused on chain \
+        "<section id=\"its-refusals\">\n<h2>Every refusal</h2>\n<p class=\"about\">What it wanted and was not allowed. Nothing of this was signed, or it was refused on chain \
          and took no effect.</p>\n",
     );
     if story.refusals.is_empty() {
         page.push_str("<p>Nobody ever said no.</p>\n</section>\n");
         return;
     }
-    page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th>In plain words</th><th>By</th><th>First</th><th>Last</th><th class=\"n\">Times</th></tr></thead><tbody>\n");
+    page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th scope=\"col\">In plain words</th><th scope=\"col\">By</th><th scope=\"col\">First</th><th scope=\"col\">Last</th><th scope=\"col\" class=\"n\">Times</th></tr></thead><tbody>\n");
     for (index, refusal) in story.refusals.iter().enumerate() {
         let of = |field: &str| format!("/refusals/{index}/{field}");
         let by = refusal
@@ -124,14 +124,14 @@ pub(super) fn refusals(page: &mut String, story: &Story) {
 }
 
 pub(super) fn gas(page: &mut String, story: &Story) {
-    page.push_str("<section>\n<h2>Gas per action</h2>\n<p class=\"about\">Every transaction that has to do with it, by its receipt.</p>\n");
+    page.push_str("<section id=\"its-gas\">\n<h2>Gas per action</h2>\n<p class=\"about\">Every transaction that left an event of it on chain, by its receipt; in units of gas, and what was paid for them.</p>\n");
     if story.gas.is_empty() {
         page.push_str("<p>There is none.</p>\n</section>\n");
         return;
     }
     let most = story.gas.iter().map(|row| row.total).max().unwrap_or(1);
     let frame = Frame { from: 0, to: most.max(1), most: 1 };
-    page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th>Action</th><th>By</th><th class=\"n\">Times</th><th class=\"n\">Least</th><th class=\"n\">Most</th><th class=\"n\">In all</th><th class=\"n\">Paid</th></tr></thead><tbody>\n");
+    page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th scope=\"col\">Action</th><th scope=\"col\">By</th><th scope=\"col\" class=\"n\">Times</th><th scope=\"col\" class=\"n\">Least</th><th scope=\"col\" class=\"n\">Most</th><th scope=\"col\" class=\"n\">In all</th><th scope=\"col\" class=\"n\">Paid</th></tr></thead><tbody>\n");
     for (index, row) in story.gas.iter().enumerate() {
         let of = |field: &str| format!("/gas/{index}/{field}");
         let _ = writeln!(
@@ -154,7 +154,7 @@ pub(super) fn settlement(page: &mut String, story: &Story) {
     let Some(settled) = &story.settlement else { return };
     let _ = writeln!(
         page,
-        "<section>\n<h2>Settlement</h2>\n<p class=\"about\">How it ended what it held: {}.</p>",
+        "<section id=\"its-end\">\n<h2>Settlement</h2>\n<p class=\"about\">How it ended what it held: {}.</p>",
         settled.step
     );
     if settled.rows.is_empty() {
@@ -162,7 +162,7 @@ pub(super) fn settlement(page: &mut String, story: &Story) {
             "<p>There was nothing to bring home: the money never left its owner’s account.</p>\n",
         );
     } else {
-        page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th>What</th><th class=\"n\">Amount</th><th>How it ended</th></tr></thead><tbody>\n");
+        page.push_str("<div class=\"wide\"><table class=\"stack\"><thead><tr><th scope=\"col\">What</th><th scope=\"col\" class=\"n\">Amount</th><th scope=\"col\">How it ended</th></tr></thead><tbody>\n");
         for (index, row) in settled.rows.iter().enumerate() {
             let of = |field: &str| format!("/settlement/rows/{index}/{field}");
             let end = match &row.why {

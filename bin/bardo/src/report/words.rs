@@ -54,6 +54,33 @@ const fn observing(why: ObservingCause) -> &'static str {
     }
 }
 
+/// What a refusal comes to, for whoever does not know its name.
+fn refusal(code: &str) -> &'static str {
+    match code {
+        "CAV-EMOTION" => "it was not to trade in that mood",
+        "CAV-PHASE" => "its phase does not let it",
+        "CAV-DREAMING" => "it was asleep",
+        "CAV-SPEND" => "too much for one day",
+        "CAV-BUDGET" => "more than its share",
+        "CAV-SLIPPAGE" => "the price was too bad",
+        "CAV-CALLS" => "its calls were used up",
+        "CAV-WINDOW-EARLY" => "its time had not begun",
+        "CAV-WINDOW-EXPIRED" => "its time was over",
+        "CAV-CADENCE" => "it was too soon again",
+        "CAV-TARGET" | "CAV-METHOD" | "CAV-CALLDATA" => "its grant does not name that",
+        "DELEGATION_DISABLED" | "CAV-REVOKED" => "its grant was taken",
+        "CAV-SUPERSEDED" => "a newer grant had taken the place of its own",
+        "CAV-NOT-ALIVE" => "the register did not count it as alive",
+        "CAV-DRAWDOWN" | "POL-DRAWDOWN" => "it had lost too much",
+        "CAV-PRICE" | "POL-PRICE-UNKNOWN" | "POL-PRICE-STALE" => "no price could be trusted",
+        "CUS-BUDGET-SESSION" | "CUS-BUDGET-DAY" | "CUS-BUDGET-OWNER" => "its budget was used up",
+        "POL-SPEND-TRANSACTION" | "POL-SPEND-SESSION" | "POL-SPEND-DAY" => "its policy allows less",
+        "CUS-NO-GAS" => "its key could not pay for the gas",
+        "EXE-REVERTED" => "the contract that it called refused",
+        _ => "it went beyond its limits",
+    }
+}
+
 /// A contract's name, where it is one that is known.
 pub(super) fn contract(address: Address) -> String {
     let ours = deployables().iter().find(|one| one.address == address);
@@ -127,9 +154,10 @@ fn life(event: &GolemEvent) -> Option<(Mark, String, Option<String>)> {
             Some((Mark::Alarm, format!("Missed {missed} ticks"), None))
         }
         GolemEvent::IntentRefused { code, reason, enforcer, .. } => {
-            let by = enforcer.map(|at| format!(" by {}", contract(at))).unwrap_or_default();
-            let title = format!("Refused{by}: {}", clipped(code));
-            Some((Mark::Refusal, title, Some(clipped(reason))))
+            let code = clipped(code);
+            let title = format!("Told no: {} ({code})", refusal(&code));
+            let who = enforcer.map_or_else(|| "its own policy".to_owned(), contract);
+            Some((Mark::Refusal, title, Some(format!("{} ({who}).", clipped(reason)))))
         }
         GolemEvent::IntentAbandoned { why, .. } => {
             plain(Mark::Refusal, "Gave something up", Some(clipped(why)))

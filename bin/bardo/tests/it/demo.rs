@@ -2,11 +2,20 @@
 
 use crate::{
     command::bardo,
-    report::{browser, page},
+    report::{
+        browser, counted, page,
+        witness::{Scene, Witness},
+    },
 };
 use alloy::primitives::Address;
-use anyhow::Result;
-use std::process::Command;
+use anyhow::{Context as _, Result};
+use golem_chain::{Node, local::LocalFiles};
+use serde_json::Value;
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    path::Path,
+    process::{Command, Stdio},
+};
 use tempfile::TempDir;
 
 #[test]
@@ -89,22 +98,71 @@ fn on_a_chain_without(part: &str, enforcer: Address) -> Result<(Option<i32>, Str
 fn on_a_chain_with(part: &str, enforcer: Address, code: &str) -> Result<(Option<i32>, String)> {
     let folder = home()?;
     let path = folder.path().join(".devchain/state.json");
-    let mut state: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
+    let mut state: Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
     let at = enforcer.to_string().to_lowercase();
     state["accounts"][at.as_str()]["code"] = serde_json::json!(code);
     std::fs::write(path, state.to_string())?;
     plays(&folder, &["--only", part])
 }
 
-/// The whole life, and its page: every figure is a fact, nothing runs off a screen, nobody is asked for anything.
-#[test]
-fn a_golem_lives_its_whole_life_without_a_surprise() -> Result<()> {
+/// Plays a life, and looks at what it left while its chain and folder are there still.
+async fn plays_and_looks<T>(
+    folder: &TempDir,
+    look: impl AsyncFnOnce(Value) -> Result<T>,
+) -> Result<(T, Option<i32>, String)> {
+    let mut play = Command::new(env!("CARGO_BIN_EXE_bardo"))
+        .args(["demo", "--only", "life", "--stay", "--json"])
+        .env("BARDO_HOME", folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut told = BufReader::new(play.stderr.take().context("no standard error")?).lines();
+    let left = loop {
+        let line = told.next().context("it went before anybody looked")??;
+        if let Some((_, left)) = line.split_once("stays until standard input ends: ") {
+            break serde_json::from_str(left)?;
+        }
+    };
+    let seen = look(left).await;
+    drop(play.stdin.take());
+    let mut said = String::new();
+    play.stdout.take().context("no standard output")?.read_to_string(&mut said)?;
+    Ok((seen?, play.wait()?.code(), said))
+}
+
+/// Every figure of its page, from a chain of three keys, a child, a thief and a runway.
+async fn counts_again(folder: &Path, left: Value) -> Result<(String, Witness)> {
+    let word = |name: &str| left[name].as_str().with_context(|| format!("no {name}: {left}"));
+    let scene = Scene {
+        node: Node::connect(&word("rpc")?.parse()?).await?,
+        book: LocalFiles::at(folder).address_book()?,
+        golem: word("golem")?.parse()?,
+        account: word("account")?.parse()?,
+        owner: word("owner")?.parse()?,
+        data: word("data")?.into(),
+        charter: word("charter")?.into(),
+        began: 0,
+    };
+    let witness = Witness::of(scene).await?;
+    let html = std::fs::read_to_string(folder.join("target/demo/report.html"))?;
+    counted::all(&witness, &page::embedded(&html)?).await?;
+    Ok((html, witness))
+}
+
+/// The whole life, and its page: every figure is what chain and log say, nothing runs off a screen, nobody is asked for anything.
+#[tokio::test]
+async fn a_golem_lives_its_whole_life_without_a_surprise() -> Result<()> {
     let folder = home()?;
 
-    let (code, said) = plays(&folder, &["--only", "life", "--json"])?;
+    let looked =
+        plays_and_looks(&folder, async |left| counts_again(folder.path(), left).await).await?;
 
+    let ((html, witness), code, said) = looked;
     assert_eq!(code, Some(0), "{said}");
-    let answer: serde_json::Value = serde_json::from_str(&said)?;
+    let lived = (witness.keys.len(), witness.children.len());
+    assert_eq!(lived, (3, 1), "three keys and a child");
+    let answer: Value = serde_json::from_str(&said)?;
     assert_eq!(answer["surprises"], 0, "{answer}");
     let steps = answer["steps"].as_array().unwrap();
     for words in [
@@ -134,12 +192,12 @@ fn a_golem_lives_its_whole_life_without_a_surprise() -> Result<()> {
         let told = steps.iter().any(|step| step["title"].as_str().unwrap().contains(words));
         assert!(told, "{words}: {answer}");
     }
-    let html = std::fs::read_to_string(folder.path().join("target/demo/report.html"))?;
     let story = page::embedded(&html)?;
     for figure in page::figures(&html)? {
         page::holds(&figure, &story)?;
     }
     assert_eq!(page::stray_digits(&html), Vec::<String>::new());
+    page::at_a_glance(&html)?;
     let child = &story["replicants"][0];
     assert_eq!((&child["spent"], &child["trades"]), (&60_000_000.into(), &1.into()), "{child}");
     let told = story["timeline"].as_array().unwrap();
@@ -150,6 +208,13 @@ fn a_golem_lives_its_whole_life_without_a_surprise() -> Result<()> {
         );
     }
     browser::at_home_on_any_screen(&html)
+}
+
+/// Of grants nothing is left that could be looked at.
+#[test]
+fn staying_without_a_life_is_wrong_use() -> Result<()> {
+    assert_eq!(bardo(["demo", "--only", "grants", "--stay"])?.code, 2);
+    Ok(())
 }
 
 /// A thief who is not bounded, and a Golem that is not, are seen.

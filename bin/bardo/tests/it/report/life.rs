@@ -1,26 +1,28 @@
 //! A short life with everything in it that a page shows.
 
+use super::{
+    moments::Paying,
+    witness::{Scene, Witness},
+};
 use crate::command::{Key, Ran, bardo};
 use alloy::{
-    eips::BlockId,
-    network::TransactionBuilder as _,
     primitives::{Address, B256, Bytes, U256},
-    providers::Provider as _,
-    rpc::types::TransactionRequest,
-    sol_types::SolCall,
+    sol_types::SolCall as _,
 };
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use bardo_bindings::{defi::Erc20, framework::DELEGATION_MANAGER};
 use bardo_store::{Store, StoreConfig};
-use bardo_testkit::{STIPEND, Stage, dollars, fair_swap};
+use bardo_testkit::{STIPEND, Stage, dollars, fair_swap, fixed_signer};
 use golem_chain::{LanePolicy, environment, local::CharterParties, observe};
-use golem_custody::{DailyCosts, Keys, Password};
+use golem_custody::{DailyCosts, Keys, Password, Payee, Purpose, Runway, Runways};
 use golem_delegation::{
-    PermissionContext, Rule, blast_radius::BlastRadius, terms::MortalityTimeWindow,
+    Delegation, PermissionContext, ROOT_AUTHORITY, Rule,
+    blast_radius::BlastRadius,
+    terms::{Erc20PeriodTransfer, MortalityTimeWindow, Redeemer, Timestamp, ValueLte},
 };
 use golem_runtime::{
-    Dca, DeathTrigger, Documents, Errand, Golem, Outcome, Passing, Provisions, Rearing, Replicant,
-    Spawning, Waking,
+    Dca, DeathTrigger, Documents, Errand, FolderInbox, Golem, Outcome, Passing, Provisions,
+    Rearing, Replicant, Spawning, Waking,
 };
 use serde_json::Value;
 use std::{
@@ -37,6 +39,7 @@ use std::{
 use tempfile::TempDir;
 
 pub(crate) const HOUR: u64 = 3_600;
+const DAY: u64 = 24 * HOUR;
 const HEARTBEAT: &str = "- every: 6h\n- dream: 6h every 24h\n";
 
 fn lane() -> LanePolicy {
@@ -48,7 +51,13 @@ pub(crate) struct Lived {
     pub(crate) owner: Key,
     pub(crate) golem: B256,
     pub(crate) account: Address,
+    /// Its first key, and all that it had.
     pub(crate) session: Address,
+    pub(crate) keys: Vec<Address>,
+    /// What its owner's wallet pays its first key.
+    paying: Option<Paying>,
+    /// The grant of the newest, as a file.
+    grant: String,
     /// A child's key, and its name.
     pub(crate) child: Address,
     pub(crate) replicant: B256,
@@ -81,6 +90,9 @@ impl Lived {
             golem: B256::ZERO,
             account: Address::ZERO,
             session: Address::ZERO,
+            keys: Vec::new(),
+            paying: None,
+            grant: data.join("grant.json").display().to_string(),
             child: Address::ZERO,
             replicant: B256::ZERO,
             began,
@@ -117,6 +129,7 @@ impl Lived {
         lived.golem = word("golem")?.parse()?;
         lived.account = word("account")?.parse()?;
         lived.session = word("session")?.parse()?;
+        lived.keys = vec![lived.session];
         lived.began += 1;
         Ok(lived)
     }
@@ -215,6 +228,7 @@ impl Lived {
         let router = lived.stage.book().swap_router_02;
         let allow = Erc20::approveCall { spender: router, amount: dollars(1_000) }.abi_encode();
         lived.steals(lived.stage.book().usdc, &allow.into())?;
+        lived.rotates(&mut golem).await?;
         for usd in [40, 30] {
             let call = fair_swap(&lived.stage, lived.account, dollars(usd));
             lived.steals(call.target, &call.data)?;
@@ -238,6 +252,81 @@ impl Lived {
         }
         lived.dies(&mut golem, DeathTrigger::OwnerKillSwitch).await?;
         Ok(lived)
+    }
+
+    /// Its owner wants another key: he signs for the next one, and it follows.
+    async fn rotates(&mut self, golem: &mut Golem) -> Result<()> {
+        let (data, key) = (self.path("golem"), self.owner.file.clone());
+        let words = |verb| ["golem", verb, "--data", &data, "--key-file", &key];
+        self.bardo(&words("rotate"))?;
+        self.ticks(golem).await?;
+        self.later(HOUR).await?;
+        let said = self.bardo(&words("grant"))?.json()?;
+        self.ticks(golem).await?;
+        self.later(HOUR).await?;
+        let key: Address = said["key"].as_str().context("no key")?.parse()?;
+        ensure!(golem.grant().delegate == key && key != self.session, "{said}");
+        self.keys.push(key);
+        self.grant = self.path("grant-2.json");
+        fs::write(&self.grant, serde_json::to_string(golem.grant())?)?;
+        self.ticks(golem).await
+    }
+
+    /// Ten dollars a day out of its owner's own wallet, as a wallet grants it.
+    async fn runway(&self) -> Result<Runway> {
+        let now = self.stage.now().await?;
+        let (token, per_day, expires_at) = (self.stage.book().usdc, dollars(10), now + 30 * DAY);
+        let rules = [
+            Rule::Erc20PeriodTransfer(Erc20PeriodTransfer {
+                token_address: token,
+                period_amount: per_day,
+                period_duration: U256::from(DAY),
+                start_date: U256::from(now),
+            }),
+            Rule::ValueLte(ValueLte(U256::ZERO)),
+            Rule::Timestamp(Timestamp { after: 0, before: expires_at.into() }),
+            Rule::Redeemer(Redeemer(vec![self.session])),
+        ];
+        let at = environment();
+        let caveats = rules.iter().map(|rule| at.caveat(rule)?.context("no such enforcer"));
+        let grant = Delegation {
+            delegate: self.session,
+            delegator: self.owner.address,
+            authority: ROOT_AUTHORITY,
+            caveats: caveats.collect::<Result<_>>()?,
+            salt: U256::ZERO,
+            signature: Bytes::new(),
+        };
+        let grant = fixed_signer(0x62)?.grant(&self.stage.domain(), grant)?;
+        Ok(Runway {
+            chain_id: self.stage.node().chain_id(),
+            owner: self.owner.address,
+            session: self.session,
+            token: Some(token),
+            manager: DELEGATION_MANAGER,
+            context: PermissionContext::new(vec![grant])?.encode(),
+            dependencies: Vec::new(),
+            per_day,
+            most: per_day,
+            expires_at,
+        })
+    }
+
+    pub(crate) async fn witness(&self) -> Result<Witness> {
+        Witness::of(self.scene()).await
+    }
+
+    fn scene(&self) -> Scene {
+        Scene {
+            node: self.stage.node().clone(),
+            book: self.stage.book().clone(),
+            golem: self.golem,
+            account: self.account,
+            owner: self.owner.address,
+            data: self.data(),
+            charter: PathBuf::from(self.path("charter.json")),
+            began: self.began,
+        }
     }
 
     async fn dies(&self, golem: &mut Golem, trigger: DeathTrigger) -> Result<()> {
@@ -274,7 +363,7 @@ impl Lived {
             "delegation",
             "redeem",
             "--context",
-            &self.path("golem/grant.json"),
+            &self.grant.clone(),
             "--keystore",
             &self.path("golem/session-key.json"),
             "--password-file",
@@ -295,14 +384,20 @@ impl Lived {
         Ok(())
     }
 
-    async fn wakes(&self) -> Result<Golem> {
-        let text = |name: &str| fs::read_to_string(self.data().join(name));
+    async fn wakes(&mut self) -> Result<Golem> {
+        let data = self.data();
+        let text = |name: &str| fs::read_to_string(data.join(name));
         let config = StoreConfig { folder: self.data(), golem: self.golem, max_pages: None };
         let now = Arc::clone(&self.now);
         let password = Password::from_file(&self.folder.path().join("pw"))?;
+        let store = Arc::new(Store::open(&config, None)?);
+        let since = self.now.load(Ordering::Relaxed);
+        let runway = self.runway().await?;
+        Runways::new(store.as_ref()).keep(&runway, since).await?;
+        self.paying = Some(Paying::of(since, &serde_json::to_value(&runway)?)?);
         let provisions = Provisions {
             node: self.stage.node().clone(),
-            store: Arc::new(Store::open(&config, None)?),
+            store,
             keys: Keys::local(&self.data(), password)?,
             documents: Documents {
                 strategy: text("STRATEGY.md")?,
@@ -312,12 +407,15 @@ impl Lived {
             costs: DailyCosts { inference: 1_000_000, compute: 500_000, ..DailyCosts::default() },
             expected_days: 3_650,
             machine_ends: None,
-            payees: Vec::new(),
+            payees: vec![
+                Payee { address: Address::repeat_byte(0x71), purpose: Purpose::Inference },
+                Payee { address: Address::repeat_byte(0x72), purpose: Purpose::Compute },
+            ],
             consent: None,
             owner_day: None,
             lane: lane(),
             strategist: None,
-            inbox: None,
+            inbox: Some(Arc::new(FolderInbox::of(&self.data()))),
             folder: None,
             clock: Arc::new(move || now.load(Ordering::Relaxed)),
         };
@@ -332,22 +430,21 @@ impl Lived {
         let chain = PermissionContext::new(vec![golem.grant().clone()])?;
         let seen = observe(self.stage.node(), DELEGATION_MANAGER, &chain, &[]).await?;
         let radius = BlastRadius::of(&chain, &environment(), seen.block.timestamp, &seen.facts)?;
-        self.at_risk.insert(seen.block.number, radius.total());
+        let mut risk = radius.total();
+        if let Some(paying) =
+            self.paying.as_ref().filter(|paying| paying.key == chain.leaf().delegate)
+        {
+            let more = paying.at_risk(&self.scene(), seen.block.number).await?;
+            risk = risk.map(|risk| risk + more);
+        }
+        self.at_risk.insert(seen.block.number, risk);
         let ticked = golem.tick().await?;
         ensure!(ticked.observing.is_none(), "{ticked:?}");
+        // In the second in which one key follows another the page goes by the newer grant, and this look was at the older.
+        if golem.grant().delegate != chain.leaf().delegate {
+            self.at_risk.remove(&seen.block.number);
+        }
         Ok(())
-    }
-
-    /// A view as it was.
-    pub(crate) async fn on<C: SolCall>(
-        &self,
-        block: u64,
-        to: Address,
-        call: C,
-    ) -> Result<C::Return> {
-        let request = TransactionRequest::default().with_to(to).with_input(call.abi_encode());
-        let asked = self.stage.node().provider().call(request).block(BlockId::number(block));
-        Ok(C::abi_decode_returns(&asked.await?)?)
     }
 
     /// The page, and the facts beside it.

@@ -141,3 +141,22 @@ pub(crate) fn stray_digits(html: &str) -> Vec<String> {
     }
     stray
 }
+
+/// The first screen says what happened and what it cost, each way on the page leads somewhere, and nothing points out of it.
+pub(crate) fn at_a_glance(html: &str) -> Result<()> {
+    let (_, first) = html.split_once("<h1>").context("no headline")?;
+    let (headline, _) = first.split_once("</h1>").context("a headline without an end")?;
+    let facts: Vec<String> = figures(headline)?.into_iter().map(|figure| figure.of).collect();
+    assert_eq!(facts, ["/sums/days", "/sums/trades", "/sums/refused", "/sums/cost"]);
+    let ways: Vec<&str> = html
+        .split("<a href=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('"').map(|(to, _)| to))
+        .collect();
+    ensure!(ways.len() > 4, "{ways:?}");
+    for to in ways {
+        let id = to.strip_prefix('#').with_context(|| format!("{to} is not on the page"))?;
+        ensure!(html.matches(&format!(" id=\"{id}\"")).count() == 1, "{to} leads nowhere");
+    }
+    Ok(())
+}
