@@ -18,7 +18,9 @@ use bardo_bindings::framework::{DELEGATION_MANAGER, DelegationManager};
 use golem_chain::{Entry, Node, Registry, environment, observe, printable, published_policy};
 use golem_custody::Runway;
 use golem_delegation::{PermissionContext, blast_radius::Life as GrantLife, enforcers};
-use golem_runtime::{DeathReserve, Economy, FolderInbox, Glance, GolemEvent, Life, Rhythm, THRESHOLDS};
+use golem_runtime::{
+    DeathReserve, Economy, FolderInbox, Glance, GolemEvent, Life, Rhythm, THRESHOLDS,
+};
 use golem_safety::Policy;
 use serde_json::{Value, json};
 use std::path::Path;
