@@ -217,6 +217,27 @@ async fn a_replicant_that_is_killed_is_started_again_with_the_same_key() -> Resu
     Ok(())
 }
 
+/// INV-6: books that have stopped take nothing more; the next process of the same key goes on, and nobody spends twice.
+#[tokio::test]
+async fn a_replicant_whose_books_have_stopped_is_started_again() -> Result<()> {
+    let scene = Scene::local_parent().await?;
+    let golem = scene.runs_local()?;
+    golem.says("tick")?;
+    let made = scene.scout()?;
+    let awake = golem.relays("awake")?;
+    golem.deed()?;
+    let id = serde_json::from_value(awake["awake"].clone())?;
+    scene.another_writes_to(scene.data().join("replicants/scout"), id).await?;
+
+    scene.later(6 * HOUR).await?;
+
+    assert_eq!(golem.says("started")?["started"], made["key"]);
+    assert_eq!(golem.deed()?["deeds"][0]["outcome"], "done");
+    assert_eq!(scene.dollars().await?, dollars(960));
+    golem.stops()?;
+    Ok(())
+}
+
 /// D21: a key in no file is gone with its process, and so is the Replicant: it has no second budget.
 #[tokio::test]
 async fn a_replicant_whose_key_is_gone_counts_as_lost() -> Result<()> {

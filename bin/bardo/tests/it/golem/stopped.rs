@@ -1,24 +1,28 @@
 //! INV-4, INV-6: a Golem whose books have stopped for good ends as a fault, and whoever looks after it starts it again.
 
 use super::{HOUR, Process, Scene};
+use alloy::primitives::B256;
 use anyhow::{Result, ensure};
 use bardo_store::{LOCK, Store, StoreConfig};
 use bardo_testkit::dollars;
 use golem_custody::Audit as _;
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, path::PathBuf};
 
 impl Scene {
     /// Somebody deletes the lock of its books and writes to them: from then on they take nothing from it.
-    async fn another_writes(&self) -> Result<Store> {
+    async fn another_writes(&self) -> Result<()> {
         let golem = serde_json::from_value(self.status()?["golem"].clone())?;
-        fs::remove_file(self.data().join(LOCK))?;
-        let config = StoreConfig { folder: self.data(), golem, max_pages: None };
-        let store = Store::open(&config, None)?;
-        let now = self.stage.now().await?;
-        let noted = store.note("note", &json!({}), now).await;
+        self.another_writes_to(self.data(), golem).await
+    }
+
+    /// The same of anybody's books.
+    pub(super) async fn another_writes_to(&self, folder: PathBuf, golem: B256) -> Result<()> {
+        fs::remove_file(folder.join(LOCK))?;
+        let store = Store::open(&StoreConfig { folder, golem, max_pages: None }, None)?;
+        let noted = store.note("note", &json!({}), self.stage.now().await?).await;
         ensure!(noted.is_ok(), "{noted:?}");
-        Ok(store)
+        Ok(())
     }
 
     /// The last that it says, when so much time has passed; it never means to try again what its books do not take.
@@ -39,14 +43,13 @@ async fn a_golem_whose_books_have_stopped_ends_as_a_fault_and_the_next_process_g
     let scene = Scene::local().await?;
     let mut golem = scene.runs_local()?;
     golem.does()?;
-    let other = scene.another_writes().await?;
+    scene.another_writes().await?;
 
     let said = scene.ends_after(&golem, HOUR).await?;
 
     let words = said["error"].as_str().unwrap_or_default();
     ensure!(words.contains("its books have stopped") && words.contains("start it again"), "{said}");
     assert_eq!(golem.child.wait()?.code(), Some(3));
-    drop(other);
     scene.later(25 * HOUR).await?;
     let golem = scene.runs_local()?;
     golem.does()?;
@@ -71,13 +74,12 @@ async fn a_death_that_waits_does_not_wait_for_books_that_have_stopped() -> Resul
     golem.says("tick")?;
     assert_eq!(scene.owner("kill", &[])?.code, 0);
     golem.says("waits")?;
-    let other = scene.another_writes().await?;
+    scene.another_writes().await?;
 
     let said = scene.ends_after(&golem, HOUR).await?;
 
     ensure!(said["error"].as_str().is_some_and(|words| words.contains("start it again")), "{said}");
     assert_eq!(golem.child.wait()?.code(), Some(3));
-    drop(other);
     let golem = scene.runs(&[])?;
     golem.says("waits")?;
     golem.lost()?;
