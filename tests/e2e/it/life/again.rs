@@ -71,7 +71,8 @@ async fn a_fault_behind_a_buy_does_not_double_it() -> Result<()> {
     let proxy = Proxy::before(home.stage.chain().url(), Duration::ZERO).await?;
     let mut golem = interrupted(&home, &proxy).await?;
     let bought_at = home.now();
-    home.publishes(&Policy { spend_per_day: 50 * DOLLAR, ..home.policy() }).await?;
+    let (spend_per_transaction, spend_per_day) = (50 * DOLLAR, 50 * DOLLAR);
+    home.publishes(&Policy { spend_per_transaction, spend_per_day, ..home.policy() }).await?;
     home.later(HOUR).await?;
 
     let again = ticks(&mut golem).await?;
@@ -122,14 +123,17 @@ async fn a_hosted_golem_does_not_buy_again_once_its_next_key_is_granted() -> Res
 /// L4: killed behind its buy, and started again while it sleeps: it wants nothing then, and the week counts from the buy when it wakes.
 #[tokio::test]
 async fn what_was_bought_before_a_kill_is_not_bought_again_after_a_dream() -> Result<()> {
-    let home = house(WEEKLY).await?;
+    let mut home = house("- goal: to be there\n").await?;
     let usdc = home.stage.book().usdc;
+    home.ticks_again().await?;
+    home.documents.strategy = WEEKLY.to_owned();
+    home.later(HOUR).await?;
     home.killed_at("heartbeat.acted").await?;
     assert_eq!(home.holds(usdc).await?, dollars(1_950), "it bought nothing");
-    home.later(19 * HOUR).await?;
+    home.later(18 * HOUR).await?;
     home.ticks_again().await?;
     ensure!(home.entry().await?.state.dreaming, "it does not dream");
-    assert_eq!(home.told("event.tick")?, 1);
+    assert_eq!(home.told("event.tick")?, 2);
 
     for _ in 0..3 {
         home.later(6 * HOUR).await?;
