@@ -272,7 +272,7 @@ async fn shares_of_a_vault_go_home_or_are_left_with_their_reason() {
     ];
     for (break_it, why) in cases {
         let (service, disk, ledger) = (FakeService::new(), Disk::default(), rich());
-        ledger.set(|state| drop(state.held.insert(Some(VAULT), U256::from(500))));
+        ledger.set(|state| state.held.extend([(Some(VAULT), U256::from(500))]));
         ledger.set(break_it);
 
         let manifest = swept(&service, &disk, &ledger).await;
