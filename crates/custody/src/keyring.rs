@@ -71,7 +71,7 @@ impl Keys {
         Self::in_folder(folder, password, |files| {
             let key = SessionKey::born();
             key.save(&files.path(CURRENT), &files.password)?;
-            Ok(key)
+            Ok(Some(key))
         })
     }
 
@@ -82,19 +82,24 @@ impl Keys {
         })
     }
 
+    /// Those of a Golem whose death was accepted: the same key as before, or none, for it wipes its key before it is over (INV-9).
+    pub fn of_the_dying(folder: &Path, password: Password) -> Result<Self, KeyFileError> {
+        Self::in_folder(folder, password, |_files| Ok(None))
+    }
+
     fn in_folder(
         folder: &Path,
         password: Password,
-        otherwise: impl FnOnce(&Files) -> Result<SessionKey, KeyFileError>,
+        otherwise: impl FnOnce(&Files) -> Result<Option<SessionKey>, KeyFileError>,
     ) -> Result<Self, KeyFileError> {
         keyfile::clear_staging(folder)?;
         let files = Files { folder: folder.to_owned(), password };
         let current = match files.open(CURRENT)? {
-            Some(key) => key,
+            Some(key) => Some(key),
             None => otherwise(&files)?,
         };
         let next = files.open(NEXT)?;
-        Ok(Self::holding(Some(current), next, Some(files)))
+        Ok(Self::holding(current, next, Some(files)))
     }
 
     /// Which mode keys are kept so in.

@@ -145,8 +145,8 @@ impl Glance {
 
     /// Whether there is nothing left for it to do.
     #[must_use]
-    pub const fn is_dead(&self) -> bool {
-        matches!(self.dying, Some(Dying::Left { .. }))
+    pub fn is_dead(&self) -> bool {
+        self.dying.as_ref().is_some_and(Dying::is_over)
     }
 
     /// The grant that its owner is asked to sign for its next key.

@@ -83,6 +83,12 @@ impl Dying {
             | Self::Left { trigger, .. } => *trigger,
         }
     }
+
+    /// Whether nothing of it is left to do.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(self, Self::Left { .. })
+    }
 }
 
 /// How far a death came.

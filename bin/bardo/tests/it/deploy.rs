@@ -143,17 +143,17 @@ async fn a_chain_without_the_framework_or_the_deployer_is_a_fault_that_names_it(
 }
 
 #[tokio::test]
-async fn a_deployer_without_money_is_a_fault_and_nothing_is_there() -> Result<()> {
+async fn a_deployer_without_money_is_refused_and_nothing_is_there() -> Result<()> {
     let stage = Stage::open().await?;
     clear_ours(&stage).await?;
     let deployer = deployer(&stage).await?;
     stage.fund(fixed_signer(0x41)?.address(), U256::ZERO, U256::ZERO).await?;
 
-    let fault = deploy(&stage, &deployer)?;
+    let refused = deploy(&stage, &deployer)?;
 
-    assert_eq!(fault.code, 3, "{fault:?}");
-    assert!(fault.stderr.contains("fund it; nothing was sent"), "{fault:?}");
-    assert!(!fault.stderr.contains("sending 0x"), "{fault:?}");
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("fund it; nothing was sent"), "{refused:?}");
+    assert!(!refused.stderr.contains("sending 0x"), "{refused:?}");
     assert!(stage.node().code(deployables()[0].address).await?.is_empty());
     Ok(())
 }

@@ -39,6 +39,7 @@ const COMMANDS: &[&[&str]] = &[
     &["golem", "replicate"],
     &["golem", "report"],
     &["golem", "run"],
+    &["golem", "runway"],
     &["golem", "status"],
     &["golem", "watch"],
     &["identity", "register"],

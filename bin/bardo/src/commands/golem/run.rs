@@ -11,8 +11,8 @@ use bardo_store::{DATABASE, OwnerLedger, Store, StoreConfig, StoreError};
 use golem_chain::{Follow, LanePolicy, Node};
 use golem_custody::{Consent, CustodyMode, DailyCosts, KeyFileError, Keyring as _, Keys, Password};
 use golem_runtime::{
-    Born, Clock, DeathTrigger, Documents, Dying, Ending, FolderInbox, Glance, Golem, Provisions,
-    Pulse, WakeError, Waking,
+    Born, Clock, Documents, Dying, Ending, FolderInbox, Glance, Golem, Provisions, Pulse,
+    WakeError, Waking,
 };
 use serde_json::json;
 use std::{
@@ -63,7 +63,8 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
         file.shared_ledger(&args.data)?;
     }
     // Before a key is born for it.
-    if let Some(trigger) = died(&args.data, clock.now())? {
+    let dying = dying(&args.data, clock.now())?;
+    if let Some(trigger) = dying.as_ref().filter(|dying| dying.is_over()).map(Dying::trigger) {
         return Ok(refused("ran", &format!("it is dead: {trigger:?}; nothing is left to do")));
     }
     // Without a file that says otherwise, whoever gives no password waits for an owner who grants to a key in no file.
@@ -103,6 +104,10 @@ pub(super) async fn run(args: &RunArgs, json: bool) -> Result<Answer, Failure> {
     }
     let keys = match (keys, file.mode) {
         (Some(keys), CustodyMode::Delegation) => keys,
+        // It wiped its key, and was killed before it was over: what is left to do needs none.
+        (None, CustodyMode::LocalKey) if dying.is_some() => {
+            Keys::of_the_dying(&args.data, password(args)?).or_use()?
+        }
         (None, CustodyMode::LocalKey) => match Keys::open(&args.data, password(args)?) {
             Err(missing @ KeyFileError::Missing { .. }) => {
                 return Ok(refused("ran", &missing.to_string()));
@@ -283,13 +288,12 @@ pub(super) fn alone(data: &Path) -> Result<Option<File>, Failure> {
     }
 }
 
-/// What it died of, if it did.
-fn died(data: &Path, now: u64) -> Result<Option<DeathTrigger>, Failure> {
+/// How far its death is; none while it lives.
+fn dying(data: &Path, now: u64) -> Result<Option<Dying>, Failure> {
     if !data.join(DATABASE).is_file() {
         return Ok(None);
     }
-    let glance = Glance::of(&archive(data)?, now)?;
-    Ok(glance.dying.as_ref().filter(|_| glance.is_dead()).map(Dying::trigger))
+    Ok(Glance::of(&archive(data)?, now)?.dying)
 }
 
 /// Why a Golem that is started in this mode does not run; none where its books have no other. Before a key is born for it or asked for.
