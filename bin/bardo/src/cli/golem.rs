@@ -126,7 +126,7 @@ The next key is born in the Golem's process, and `bardo golem grant` signs for i
 revoke first.")]
     Rotate(KillArgs),
 
-    /// Let a Golem pay its running costs out of your account: the grant of your wallet, for the key that it has now
+    /// Let a Golem pay its running costs out of your own account, by a grant of your wallet
     #[command(after_help = "Examples:
   bardo golem runway --print-request --data ~/.bardo/golem --rpc URL --key-file owner.key
   bardo golem runway --take answer.json --data ~/.bardo/golem --rpc URL --key-file owner.key
