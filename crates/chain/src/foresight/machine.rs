@@ -71,6 +71,9 @@ pub(super) struct Machine<'a> {
     witness: Witness,
     /// Whether what runs is a question, which must not change anything.
     asking: bool,
+    /// The state that nothing here has changed, and the number of the block; none once something ran.
+    before: Option<(&'a State, u64)>,
+    state: (&'a State, u64),
 }
 
 impl<'a> Machine<'a> {
@@ -117,7 +120,8 @@ impl<'a> Machine<'a> {
             precompiles: Precompiles { all: EthPrecompiles::new(spec), signers },
             frame_stack: FRAMES.take().unwrap_or_default(),
         };
-        Self { inner, witness: Witness::default(), asking: false }
+        let state = (state, number);
+        Self { inner, witness: Witness::default(), asking: false, before: Some(state), state }
     }
 
     /// A contract that the chain may have built in, that was touched, and that this machine does not have: what it would
@@ -147,7 +151,20 @@ impl<'a> Machine<'a> {
 
     /// Calls a contract as nobody, in whatever state there is, for little gas: nothing is paid, no place is taken, and who
     /// would change anything in answering does not answer. Otherwise one token's answer could hide what another moved.
+    ///
+    /// What was answered once on the state of a block is its answer as long as nothing ran.
     pub(super) fn ask(&mut self, to: Address, data: Bytes) -> Result<ExecutionResult, Stopped> {
+        let Some((state, number)) = self.before else { return self.asks(to, data) };
+        let asked = (number, to, data);
+        if let Some(answer) = state.answer(&asked) {
+            return Ok(answer);
+        }
+        let answer = self.asks(to, asked.2.clone())?;
+        state.answered(asked, &answer);
+        Ok(answer)
+    }
+
+    fn asks(&mut self, to: Address, data: Bytes) -> Result<ExecutionResult, Stopped> {
         self.inner.ctx.set_tx(TxEnv {
             kind: TxKind::Call(to),
             data,
@@ -162,6 +179,7 @@ impl<'a> Machine<'a> {
 
     /// Runs a call. What it did stays until it is forgotten.
     pub(super) fn run(&mut self, transaction: TxEnv) -> Result<Seen, Stopped> {
+        self.before = None;
         self.witness = Witness::default();
         self.inner.ctx.chain = Glances::default();
         self.inner.ctx.set_tx(transaction);
@@ -174,6 +192,7 @@ impl<'a> Machine<'a> {
     /// Forgets whatever was done: what is seen next is how it was.
     pub(super) fn forget(&mut self) {
         drop(self.inner.finalize());
+        self.before = Some(self.state);
     }
 }
 

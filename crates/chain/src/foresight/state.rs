@@ -19,13 +19,17 @@ use alloy::{
 use golem_custody::BlockRef;
 use revm::{
     bytecode::Bytecode,
+    context_interface::result::ExecutionResult,
     database_interface::{DBErrorMarker, DatabaseRef},
     primitives::{KECCAK_EMPTY, StorageKey, StorageValue},
     state::AccountInfo,
 };
 use std::{
     collections::BTreeSet,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 use tokio::{
     task::JoinSet,
@@ -83,9 +87,31 @@ pub(super) struct State {
     accounts: HashMap<Address, Known<AccountInfo>>,
     slots: HashMap<(Address, U256), Known<U256>>,
     hashes: HashMap<u64, Known<B256>>,
+    /// What its contracts answered: whatever else is read of the block, their answers stay.
+    answers: Arc<Mutex<HashMap<Asked, ExecutionResult>>>,
 }
 
+/// In which block, by its number as contracts see it, whom, and what.
+pub(super) type Asked = (u64, Address, Bytes);
+
+/// Most answers that are kept of a block.
+const MOST_ANSWERS: usize = 4_096;
+
 impl State {
+    /// What was answered before, on this very state.
+    pub(super) fn answer(&self, asked: &Asked) -> Option<ExecutionResult> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(asked).cloned()
+    }
+
+    /// Keeps an answer that was given on this very state, before anything ran on it.
+    pub(super) fn answered(&self, asked: Asked, answer: &ExecutionResult) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() >= MOST_ANSWERS {
+            answers.clear();
+        }
+        answers.insert(asked, answer.clone());
+    }
+
     /// Nothing is known of the block but its header.
     pub(super) fn of(header: Header) -> Self {
         let within = header.clone();
@@ -100,6 +126,7 @@ impl State {
             accounts: HashMap::default(),
             slots: HashMap::default(),
             hashes: HashMap::default(),
+            answers: Arc::default(),
         }
     }
 
