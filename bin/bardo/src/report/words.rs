@@ -75,6 +75,7 @@ fn refusal(code: &str) -> &'static str {
         "CAV-PRICE" | "POL-PRICE-UNKNOWN" | "POL-PRICE-STALE" => "no price could be trusted",
         "CUS-BUDGET-SESSION" | "CUS-BUDGET-DAY" | "CUS-BUDGET-OWNER" => "its budget was used up",
         "POL-SPEND-TRANSACTION" | "POL-SPEND-SESSION" | "POL-SPEND-DAY" => "its policy allows less",
+        "DEL-DELEGATE" => "it was granted to another key",
         "CUS-NO-GAS" => "its key could not pay for the gas",
         "EXE-REVERTED" => "the contract that it called refused",
         _ => "it went beyond its limits",

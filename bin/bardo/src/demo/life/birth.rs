@@ -109,7 +109,7 @@ impl Play {
     }
 
     /// What the owner's wallet answers: the caveats that such wallets write, and his signature.
-    fn wallet_grants(&self, asked: &Value, now: u64) -> Result<String> {
+    pub(super) fn wallet_grants(&self, asked: &Value, now: u64) -> Result<String> {
         let text = asked.get("request").unwrap_or(asked).to_string();
         let Message::Requests(mut requests) = read(&text)?.message else { bail!("no request") };
         let request: Request = requests.pop().context("no request")?;

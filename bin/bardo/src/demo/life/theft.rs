@@ -20,12 +20,21 @@ impl Play {
         process.stop().await?;
         let key = self.key()?;
         let radius = self.bardo(&["delegation", "blast-radius", &self.path("grant-2.json")])?;
-        let total: U256 = radius.field("total").parse().context("no blast radius")?;
+        let by_charter: U256 = radius.field("total").parse().context("no blast radius")?;
+        // His wallet's grant for running costs is the key's, too.
+        let total = by_charter + self.runway;
         let before = self.worth(key).await?;
         narrator.step(
             "its machine is broken into, and its key stolen: its owner asks for another. Before anything happens, this is the most that it can cost",
             radius.yes() && !total.is_zero() && total < U256::from(before),
-            || format!("{} of {}: {}", Dollars(total), people::cents(before), radius.field("sentence")),
+            || format!(
+                "{}: of {} in the vault {}, and {} of his wallet's grant for running costs. {}",
+                Dollars(total),
+                people::cents(before),
+                Dollars(by_charter),
+                Dollars(self.runway),
+                radius.field("sentence")
+            ),
         );
         let thief = self.cast.thief()?;
         let (mut passed, mut failed) = (0u32, 0u32);
@@ -79,6 +88,7 @@ impl Play {
         let key = letter.1;
         self.process = Some(self.starts()?);
         let rotated = self.takes(letter, "grant-3.json").await?;
+        self.runway = self.wallet_pays_on().await?;
         let now = self.now().await?;
         self.until(now + DAY + 12 * 3_600).await?;
         let after = self.done();
