@@ -138,15 +138,21 @@ impl FolderInbox {
         let path = self.folder.join(&name);
         self.written(&path, &serde_json::to_vec_pretty(grant)?)?;
         // Who gives it more wants it to live.
-        match fs::remove_file(self.folder.join(END)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.fault()(error)),
-            _ => Ok(path),
-        }
+        self.take_back_end()?;
+        Ok(path)
     }
 
     /// Says that the end of its grants is the owner's will for it to die.
     pub fn ask_end(&self) -> Result<(), InboxError> {
         self.written(&self.folder.join(END), b"its owner revoked everything\n")
+    }
+
+    /// Takes that back.
+    pub fn take_back_end(&self) -> Result<(), InboxError> {
+        match fs::remove_file(self.folder.join(END)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.fault()(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Says that the owner wants another key in the place of this one.

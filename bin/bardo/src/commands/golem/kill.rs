@@ -21,12 +21,18 @@ pub(super) async fn kill(args: &KillArgs) -> Result<Answer, Failure> {
             || !entry.state.registered
             || entry.state.min_epoch > estate.charter.epoch
     });
+    // Before the chain has it: a process that sees its grants end at once knows whose will that is. By itself the note ends nothing.
+    estate.inbox.ask_end()?;
     let (transaction, after) = if ended {
         (None, before)
     } else {
         let call = GolemRegistry::revokeCall { golemId: golem };
         let call = OwnerCall::new(owner, golem_registry(), &call);
-        let receipt = call.send(node, &estate.signer, args.send.ceiling(node)?).await?;
+        let sent = call.send(node, &estate.signer, args.send.ceiling(node)?).await;
+        if matches!(&sent, Err(error) if error.is_refusal()) {
+            estate.inbox.take_back_end()?;
+        }
+        let receipt = sent?;
         (Some(receipt.transaction_hash), registry.entry_after(golem, &receipt).await?)
     };
     // Believe the chain, not the receipt.
@@ -39,8 +45,6 @@ pub(super) async fn kill(args: &KillArgs) -> Result<Answer, Failure> {
         let text = "it is in a block, and the registry does not show that its grants ended";
         return Ok(Answer::no(json, text));
     }
-    // After the chain has it: by itself the note ends nothing.
-    estate.inbox.ask_end()?;
     let first = transaction.map_or_else(
         || "its grants had ended before; nothing was sent".to_owned(),
         |hash| format!("every grant of {golem} is over: {hash}"),

@@ -2,15 +2,25 @@
 
 use super::{DAY, HOUR, Process, Scene, until};
 use crate::command::{Key, bardo};
-use alloy::primitives::{Bytes, U256};
+use alloy::{
+    primitives::{Bytes, U256},
+    providers::ext::AnvilApi as _,
+};
 use anyhow::{Context as _, Result, ensure};
 use bardo_bindings::framework::DELEGATION_MANAGER;
 use bardo_store::{Store, StoreConfig};
-use bardo_testkit::{dollars, fixed_signer};
+use bardo_testkit::{Fault, Proxy, dollars, fixed_signer};
 use golem_chain::environment;
 use golem_custody::{Runway, Runways};
 use golem_delegation::{Delegation, PermissionContext, ROOT_AUTHORITY, Rule, terms::Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 impl Scene {
     /// Letters of its owner's that wait for it.
@@ -57,6 +67,36 @@ async fn killed_in_the_middle_of_a_buy_it_goes_on_and_buys_once() -> Result<()> 
         assert_eq!(whole.code, 0, "{whole:?}");
         scene.later(DAY).await?;
     }
+    Ok(())
+}
+
+/// D19: a process that sees its grants end in the very block knows that its owner wanted it; who could not send has wanted nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn whose_will_its_end_is_stands_written_before_the_chain_has_it() -> Result<()> {
+    let scene = Scene::local().await?;
+    let note = scene.data().join("inbox/end");
+    let proxy = Proxy::before(scene.stage.chain().url(), Duration::ZERO).await?;
+    let (seen, looked_for) = (Arc::new(AtomicBool::new(false)), note.clone());
+    let sees = Arc::clone(&seen);
+    let look = move |_: &mut Value| sees.store(looked_for.is_file(), Ordering::SeqCst);
+    proxy.fail("eth_sendRawTransaction", 1, Fault::lie(look));
+    let (data, rpc) = (scene.path("golem"), proxy.url().to_string());
+    let kill = || {
+        let whose = ["--data", &data, "--rpc", &rpc, "--key-file", &scene.owner.file];
+        bardo([&["golem", "kill"][..], &whose].concat())
+    };
+    let provider = scene.stage.node().provider();
+    let had = scene.stage.node().balance(scene.owner.address).await?;
+    provider.anvil_set_balance(scene.owner.address, U256::ZERO).await?;
+    let broke = kill()?;
+    let nothing = !note.exists();
+    provider.anvil_set_balance(scene.owner.address, had).await?;
+
+    let killed = kill()?;
+
+    ensure!(broke.code == 1 && nothing, "{broke:?}");
+    assert_eq!((killed.code, proxy.failed()), (0, 1), "{killed:?}");
+    ensure!(seen.load(Ordering::SeqCst) && note.is_file(), "it was written afterwards");
     Ok(())
 }
 
