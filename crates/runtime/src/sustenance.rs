@@ -247,10 +247,12 @@ impl Golem {
         }
         let wei = |gwei: u64| U256::from(gwei).saturating_mul(U256::from(GWEI));
         let ceiling = wei(self.charter.gas_ceiling);
-        if sensed.key_balance >= ceiling / U256::from(2) {
+        // One that has less than its death costs asks for more than half, too.
+        if sensed.key_balance >= ceiling / U256::from(2) && !next.is_sparing() {
             return Ok(());
         }
-        let most = (ceiling - sensed.key_balance).min(wei(self.charter.gas_daily_cap));
+        let room = ceiling.saturating_sub(sensed.key_balance);
+        let most = room.min(wei(self.charter.gas_daily_cap));
         // A hundredth less than all: the charter counts in steps, and the block's own gas comes back to the purse.
         let value = most - most / U256::from(100);
         if value.is_zero() || self.node.balance(self.charter.account).await? < value {

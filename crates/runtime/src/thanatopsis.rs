@@ -17,11 +17,13 @@ use crate::{
     crash,
 };
 use alloy_primitives::{B256, U256};
+use async_trait::async_trait;
 use golem_chain::{EstateError, GrantedEstate};
 use golem_custody::{
-    BoxError, CustodyChoice, CustodyMode, DeathOrder, DeathSettlement, DeathSteps, Denial,
-    DenialCode, Estate, Exhaustion, ExpiryKind, Judged, Metabolism, RegistryUpdate, Runway,
-    Runways, Says, SettlementError, Settling, Steps as _, seal,
+    BoxError, BroughtHome, CustodyChoice, CustodyMode, DeathOrder, DeathSettlement, DeathSteps,
+    Denial, DenialCode, Effect, Estate, Exhaustion, ExpiryKind, IntentId, Judged, Keys, Metabolism,
+    Positions, RegistryUpdate, Runway, Runways, Says, SettlementError, Settling, Steps as _,
+    SweepOrder, Undertaker, seal,
 };
 use golem_delegation::grant::Phase;
 use serde::{Deserialize, Serialize};
@@ -343,8 +345,9 @@ impl Golem {
             return Ok(Settling::Done(death));
         }
         let Some(lane) = &self.lane else {
-            let reason = "the key that could settle what it held is gone: its owner takes it out himself, or grants a new key";
-            return Ok(Settling::Halted(Denial::new(DenialCode::NotTheDelegate, reason)));
+            let entry = self.registry.entry(self.id).await.map_err(TickError::from)?;
+            let closed = entry.is_some_and(|entry| entry.state.closed);
+            return Ok(steps.run(&Keyless { keys: &self.keys, closed }, now).await?);
         };
         let estate = GrantedEstate::new(
             self.context.clone(),
@@ -393,6 +396,47 @@ impl Golem {
         };
         self.fabric.emit_once("death-completed", &completed, self.now()).await?;
         Ok(())
+    }
+}
+
+/// Who settles where the key is gone: nothing that takes one. What lies behind the registry's last word takes none.
+struct Keyless<'a> {
+    keys: &'a Keys,
+    /// Whether the registry has it as dead.
+    closed: bool,
+}
+
+impl Keyless<'_> {
+    fn gone<T>() -> Result<Effect<T>, BoxError> {
+        let reason = "the key that could settle what it held is gone: its owner takes it out himself, or grants a new key";
+        Ok(Effect::Halted(Denial::new(DenialCode::NotTheDelegate, reason)))
+    }
+}
+
+#[async_trait]
+impl Undertaker for Keyless<'_> {
+    async fn close_positions(&self, _: IntentId) -> Result<Effect<Positions>, BoxError> {
+        Self::gone()
+    }
+
+    async fn zero_allowances(&self, _: IntentId) -> Result<Effect<()>, BoxError> {
+        Self::gone()
+    }
+
+    async fn bring_home(
+        &self,
+        _: IntentId,
+        _: &SweepOrder,
+    ) -> Result<Effect<BroughtHome>, BoxError> {
+        Self::gone()
+    }
+
+    async fn close_registry(&self, _: IntentId, _: B256) -> Result<Effect<()>, BoxError> {
+        if self.closed { Ok(Effect::Done(())) } else { Self::gone() }
+    }
+
+    async fn end_keys(&self) -> Result<(), BoxError> {
+        self.keys.end().await
     }
 }
 

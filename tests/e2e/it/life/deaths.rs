@@ -264,7 +264,7 @@ async fn the_runway_is_given_up_first_and_its_owner_told_what_is_his_to_end() ->
     Ok(())
 }
 
-const STEPS: [&str; 13] = [
+const STEPS: [&str; 16] = [
     "thanatopsis.accepted",
     // Of the first thing that it signs: that the registry is told of its last phase.
     "intent.reserved",
@@ -275,6 +275,10 @@ const STEPS: [&str; 13] = [
     "settlement.accepted",
     "settlement.closed",
     "settlement.returned",
+    // The registry knows, and then the key is wiped: what is left takes none.
+    "settlement.deregistering",
+    "settlement.deregistered",
+    "settlement.settling",
     "settlement.settled",
     "thanatopsis.settled",
     "thanatopsis.reflected",
@@ -294,7 +298,7 @@ async fn victim() -> Result<()> {
     let golem = env::var("BARDO_DYING_GOLEM")?.parse()?;
     let config = StoreConfig { folder: folder.join("books"), golem, max_pages: None };
     let store = Arc::new(Store::open(&config, None)?);
-    let keys = Keys::local(&folder, password()?)?;
+    let keys = Keys::of_the_dying(&folder, password()?)?;
     let now = Arc::new(AtomicU64::new(env::var("BARDO_DYING_NOW")?.parse()?));
     let written = documents(DCA, "- every: 6h\n");
     let provisions = provisions(node, store, keys, written, now);
@@ -332,6 +336,10 @@ async fn killed_in_any_phase_a_death_goes_on_where_it_was() -> Result<()> {
 
         let killed = process(Some(step))?.status().await?;
         assert_eq!(killed.signal(), Some(9), "{step}: {killed}");
+        // As with a key in no file: it went with its process, and what the registry's last word leaves to do takes none.
+        if step == "settlement.deregistering" {
+            fs::remove_file(folder.join("session-key.json"))?;
+        }
         let finished = process(None)?.status().await?;
 
         ensure!(finished.success(), "{step}: {finished}");
