@@ -11,8 +11,8 @@ use golem_chain::{
     Foresight, Landing, Lane, LaneFault, LanePolicy, Node, Operations, hybrid_account,
 };
 use golem_custody::{
-    Books as _, IntentId, Judged, Mandate, Proposed, Receipt, Redemption, SessionAccount,
-    SessionSigner,
+    Books as _, Ending, Execution, IntentId, Mandate, Open, Proposed, Receipt, Redemption,
+    SessionAccount, SessionSigner,
 };
 use serde_json::{Value, json};
 use std::{
@@ -94,54 +94,110 @@ async fn redeem_by<K: SessionSigner>(
         }
     };
     let mandate = Mandate::by_hand(key.address().into_word(), owner, books.store.clone());
+    // Whoever asks again because he was not told what became of it has not asked for it twice.
+    let before =
+        if args.again { Vec::new() } else { asked_before(&books.store, &redemption).await? };
     #[expect(clippy::disallowed_methods, reason = "somebody typed it")]
     let judged = Proposed::unnamed(redemption).about("bardo delegation redeem").by_hand();
-    // Whoever asks again because he was not told what became of it has not asked for it twice.
-    let before = if args.again { Vec::new() } else { asked_before(&books.store, &judged).await? };
     let landing = if let Some(bundler) = &args.bundler {
         let operations =
             Operations::through(bundler, foresight, account, key, mandate, policy, clock).await?;
         let operations = operations.telling(tell);
         // What is to be replaced is not waited for.
-        if args.instead_of.is_none() {
-            let ends = operations.finish().await;
-            said_of_earlier(&ends);
-            if let Some(end) = the_same(ends, &before) {
-                return answered(end?).map(|answer| answer.with("earlier", true));
-            }
+        let ends = if args.instead_of.is_none() { operations.finish().await } else { Vec::new() };
+        if let Some(answer) = earlier(&before, ends, args.instead_of)? {
+            return Ok(answer);
         }
-        operations.redeem(judged).await?
+        operations.redeem(judged).await
     } else {
         let lane = Lane::open(foresight, key, mandate, policy, clock).await?.telling(tell);
-        // What is to be replaced is not waited for.
-        if args.instead_of.is_none() {
-            let ends = lane.finish().await;
-            said_of_earlier(&ends);
-            if let Some(end) = the_same(ends, &before) {
-                return answered(end?).map(|answer| answer.with("earlier", true));
-            }
+        let ends = if args.instead_of.is_none() { lane.finish().await } else { Vec::new() };
+        if let Some(answer) = earlier(&before, ends, args.instead_of)? {
+            return Ok(answer);
         }
-        lane.redeem(judged).await?
+        let landing = lane.redeem(judged).await;
+        if let Err(LaneFault::Displaced { .. }) = &landing {
+            // What has its place may be what it was to replace.
+            said_of_earlier(&lane.finish().await);
+        }
+        landing
     };
-    answered(landing)
+    match landing {
+        Err(displaced @ LaneFault::Displaced { .. }) => {
+            done_before(&books.store, &before).await?.ok_or_else(|| displaced.into())
+        }
+        landing => answered(landing?),
+    }
 }
 
-/// What an earlier run signed for the very same calls, and was not told the end of.
-async fn asked_before(store: &Store, judged: &Judged) -> Result<Vec<IntentId>, Failure> {
-    let digest = json!(judged.digest());
+/// What was signed before for the very same calls of the same accounts and has no end in the books.
+async fn asked_before(store: &Store, redemption: &Redemption) -> Result<Vec<Open>, Failure> {
+    let told = |(account, call): (Address, &Execution)| {
+        let (target, value, data) = (call.target, call.value, &call.data);
+        json!({ "account": account, "target": target, "value": value, "data": data })
+    };
+    let calls = Value::Array(redemption.calls().map(told).collect());
     let open = store.open().await.map_err(|error| anyhow!(error))?;
-    let same = open.into_iter().filter(|one| {
-        one.entry.what.get("digest") == Some(&digest) && !one.bids.is_empty() && !one.forsaken
-    });
-    Ok(same.map(|one| one.entry.intent).collect())
+    let same = |one: &Open| one.entry.what.get("calls") == Some(&calls) && !one.bids.is_empty();
+    Ok(open.into_iter().filter(same).collect())
 }
 
-/// What became of that.
-fn the_same(
+/// The answer to who asks again: what became of what an earlier run signed. None where none of it can take effect beside another one.
+fn earlier(
+    before: &[Open],
     ends: Vec<(IntentId, Result<Landing, LaneFault>)>,
-    before: &[IntentId],
-) -> Option<Result<Landing, LaneFault>> {
-    ends.into_iter().find(|(intent, _)| before.contains(intent)).map(|(_, end)| end)
+    instead_of: Option<B256>,
+) -> Result<Option<Answer>, Failure> {
+    said_of_earlier(&ends);
+    let mut landed = None;
+    let mut unsettled = None;
+    let mut elsewhere: Vec<&Open> = before.iter().collect();
+    for (intent, end) in ends {
+        let asked = before.iter().any(|one| one.entry.intent == intent);
+        elsewhere.retain(|one| one.entry.intent != intent);
+        match end {
+            Ok(landing) if asked && landed.is_none() => landed = Some(landing),
+            // What is given up leaves its place to the next, and what lost its place never takes effect.
+            Err(LaneFault::Forsaken { .. } | LaneFault::Displaced { .. }) => {}
+            Err(fault) if asked => unsettled = Some(fault),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    if let Some(landing) = landed {
+        return answered(landing).map(|answer| Some(answer.with("earlier", true)));
+    }
+    if let Some(fault) = unsettled {
+        return Err(fault.into());
+    }
+    // Somebody who names what is to give way knows of it.
+    if instead_of.is_some() {
+        return Ok(None);
+    }
+    // Sent the other way, by a transaction or through a bundler, it has a place of its own: both could take effect.
+    let Some(bid) = elsewhere.iter().find_map(|one| one.bids.last()) else { return Ok(None) };
+    let reason = format!(
+        "the same was sent before as {}, and what became of it is not known: ask again the way that it was sent, with --bundler or \
+         without; --again does it once more in any case; nothing was sent",
+        bid.hash
+    );
+    let json =
+        json!({ "allowed": null, "code": "UNSETTLED", "reason": reason, "sent": [bid.hash] });
+    Ok(Some(Answer::no(json, reason)))
+}
+
+/// What the books say that one of them came to: its place was taken by what it was to replace.
+async fn done_before(store: &Store, before: &[Open]) -> Result<Option<Answer>, Failure> {
+    for one in before {
+        let ended = store.ended(one.entry.intent).await.map_err(|error| anyhow!(error))?;
+        if let Some(Ending::Done { hash, block }) = ended {
+            let json = json!({
+                "transaction": hash, "success": true, "gasUsed": null, "block": block, "earlier": true,
+            });
+            let text = format!("done: {hash}, which was quicker than what was to replace it");
+            return Ok(Some(Answer::yes(json, text)));
+        }
+    }
+    Ok(None)
 }
 
 fn answered(landing: Landing) -> Result<Answer, Failure> {

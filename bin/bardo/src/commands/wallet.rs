@@ -239,8 +239,10 @@ async fn sweep(args: &WalletSweepArgs) -> Result<Answer, Failure> {
         submit: &node,
         purse: &node,
     };
-    let order =
-        SweepOrder { golem: file.golem, closed: vec![], unclosed: vec![], reserve: U256::ZERO };
+    // A rollup takes a fee for the bytes of the last transaction, too, and it moves: a quarter more.
+    let data_fee = node.data_fee(0).await?;
+    let reserve = data_fee.saturating_add(data_fee >> 2);
+    let order = SweepOrder { golem: file.golem, closed: vec![], unclosed: vec![], reserve };
     // One run asks once: there is nobody for whom waits would have to differ.
     let swept = if args.again {
         sweep.run_anew(&order, now, 0).await

@@ -60,8 +60,6 @@ pub(super) struct Play {
     /// Every tick so far.
     ticks: Vec<Value>,
     bar: ProgressBar,
-    /// Most that a thief of the newest key has by the grant of his wallet, in micro-dollars.
-    runway: U256,
 }
 
 impl Play {
@@ -90,7 +88,6 @@ impl Play {
             last,
             ticks,
             bar,
-            runway: U256::ZERO,
         })
     }
 

@@ -581,6 +581,7 @@ async fn what_was_asked_for_again_is_done_once_unless_it_is_meant() -> Result<()
     let target = Address::repeat_byte(0x77);
     let hired = Hired::new(&stage, target).await?;
     let session: Address = hired.session.parse()?;
+    let bundler = stage.bundler()?;
     let provider = stage.node().provider();
     let books = hired.folder.path().join("books");
     let redeem = |more: &[&str]| {
@@ -598,6 +599,12 @@ async fn what_was_asked_for_again_is_done_once_unless_it_is_meant() -> Result<()
     provider.anvil_set_auto_mine(true).await?;
     let again = redeem(&[])?;
     let third = redeem(&["--again"])?;
+    provider.anvil_set_auto_mine(false).await?;
+    let fourth = redeem(&[])?;
+    let otherwise = redeem(&["--bundler", bundler.url().as_str()])?;
+    provider.anvil_mine(Some(1), None).await?;
+    provider.anvil_set_auto_mine(true).await?;
+    let told = redeem(&[])?;
     let anew = redeem(&[])?;
     let chain = stage.node().chain_id().to_string();
     let folder = books.join(chain).join(session.to_string());
@@ -612,7 +619,12 @@ async fn what_was_asked_for_again_is_done_once_unless_it_is_meant() -> Result<()
     assert_eq!((again.code, &again.json()?["earlier"]), (0, &json!(true)), "{again:?}");
     assert_eq!(again.json()?["transaction"], first.json()?["sent"][0]);
     assert_eq!((third.code, anew.code), (0, 0), "{third:?} {anew:?}");
-    assert_eq!(provider.get_transaction_count(session).await?, 3, "one for each that was meant");
+    // By the other way it has a place of its own: it is not signed beside what is not known to be done.
+    assert_eq!((fourth.code, otherwise.code), (3, 1), "{fourth:?} {otherwise:?}");
+    assert_eq!(otherwise.json()?["code"], "UNSETTLED", "{otherwise:?}");
+    assert_eq!(otherwise.json()?["sent"], fourth.json()?["sent"], "{otherwise:?}");
+    assert_eq!((told.code, &told.json()?["earlier"]), (0, &json!(true)), "{told:?}");
+    assert_eq!(provider.get_transaction_count(session).await?, 4, "one for each that was meant");
     assert_eq!((busy.code, &busy.json()?["code"]), (1, &json!("BUSY_BOOKS")), "{busy:?}");
     Ok(())
 }

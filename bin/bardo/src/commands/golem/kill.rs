@@ -1,4 +1,4 @@
-use super::estate::Estate;
+use super::{estate::Estate, moment};
 use crate::{
     answer::{Answer, Failure},
     cli::KillArgs,
@@ -40,6 +40,7 @@ pub(super) async fn kill(args: &KillArgs) -> Result<Answer, Failure> {
     let dead = ended || least > estate.charter.epoch;
     let json = json!({
         "killed": dead, "golem": golem, "minEpoch": least, "transaction": transaction,
+        "runway": estate.glance.runway.as_ref().filter(|runway| runway.expires_at > estate.now).map(|runway| &runway.context),
     });
     if !dead {
         let text = "it is in a block, and the registry does not show that its grants ended";
@@ -47,10 +48,21 @@ pub(super) async fn kill(args: &KillArgs) -> Result<Answer, Failure> {
     }
     let first = transaction.map_or_else(
         || "its grants had ended before; nothing was sent".to_owned(),
-        |hash| format!("every grant of {golem} is over: {hash}"),
+        |hash| format!("every charter of {golem} is over: {hash}"),
     );
+    // It has no charter, and is on his own wallet.
+    let runway = estate.glance.runway.as_ref().filter(|runway| runway.expires_at > estate.now);
+    let besides = runway.map_or_else(String::new, |runway| {
+        format!(
+            "\nYour wallet's grant for its running costs goes on until {}, and whoever has the key {} may use it: end it in your wallet, \
+             or by `bardo delegation revoke --context FILE` with its context {}",
+            moment(runway.expires_at),
+            runway.session,
+            runway.context
+        )
+    });
     let text = format!(
-        "{first}\nIts process, if it is there, sees that within a block and dies. What it held is in {}:\n\
+        "{first}{besides}\nIts process, if it is there, sees that within a block and dies. What it held is in {}:\n\
          `bardo vault withdraw` takes it out.",
         estate.file.account
     );
